@@ -1,0 +1,57 @@
+package ir
+
+import (
+	"strconv"
+	"strings"
+)
+
+// BackendProtocol is what a backend is spoken to in.
+type BackendProtocol string
+
+// The protocols a backend can be spoken to in.
+const (
+	BackendHTTP1 BackendProtocol = "http1"
+	BackendHTTP2 BackendProtocol = "http2"
+)
+
+// Backend is one port of a Service and the way to talk to it. It is comparable and its name is its identity, so a rule that
+// moves or is rewritten keeps its connections.
+type Backend struct {
+	Service  Name
+	Port     int32
+	Protocol BackendProtocol
+}
+
+// Name is `<namespace>/<service>/<port>`, with the protocol behind it where it is not HTTP/1.1.
+func (b Backend) Name() string {
+	name := b.EndpointsName()
+	if b.Protocol != BackendHTTP1 {
+		name += "/" + string(b.Protocol)
+	}
+	return name
+}
+
+// EndpointsName names the endpoints, which do not depend on the protocol.
+func (b Backend) EndpointsName() string { return EndpointsName(b.Service, b.Port) }
+
+// EndpointsName names the endpoints of one port of a Service.
+func EndpointsName(service Name, port int32) string {
+	return service.String() + "/" + strconv.Itoa(int(port))
+}
+
+// ParseBackend is the inverse of [Backend.Name].
+func ParseBackend(name string) (Backend, bool) {
+	parts := strings.Split(name, "/")
+	if len(parts) < 3 || len(parts) > 4 {
+		return Backend{}, false
+	}
+	port, err := strconv.ParseInt(parts[2], 10, 32)
+	if err != nil {
+		return Backend{}, false
+	}
+	b := Backend{Service: Name{Namespace: parts[0], Name: parts[1]}, Port: int32(port), Protocol: BackendHTTP1}
+	if len(parts) == 4 {
+		b.Protocol = BackendProtocol(parts[3])
+	}
+	return b, true
+}

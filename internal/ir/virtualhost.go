@@ -1,0 +1,132 @@
+package ir
+
+import "time"
+
+// VirtualHost is the rules for one domain of one route table. It is a value of its own, so that changing one changes no other.
+type VirtualHost struct {
+	// Table is the route table it belongs to.
+	Table string
+	// Domain is an exact hostname, `*.suffix`, or `*`.
+	Domain string
+	// Rules are in order of precedence: the first that matches a request answers it. A request that none matches gets 404.
+	Rules []Rule
+}
+
+// Rule is one match and what happens then.
+type Rule struct {
+	// Name tells people where the rule comes from: `HTTPRoute/<namespace>/<name>/<rule>/<match>`.
+	Name  string
+	Match Match
+	// RequestHeaders and ResponseHeaders edit what passes through.
+	RequestHeaders  HeaderEdit
+	ResponseHeaders HeaderEdit
+	// Exactly one of Redirect, Forward and Fail is set.
+	Redirect *Redirect
+	Forward  *Forward
+	Fail     *Fail
+}
+
+// MatchKind is how a value is compared.
+type MatchKind uint8
+
+// The ways to compare a value.
+const (
+	Exact MatchKind = iota
+	// Prefix compares whole path segments: `/a` matches `/a` and `/a/b`, not `/ab`.
+	Prefix
+	// Regex compares the whole value with an RE2 expression.
+	Regex
+)
+
+// Match is a condition on a request; all parts must hold.
+type Match struct {
+	Path    StringMatch
+	Method  string
+	Headers []NamedMatch
+	Query   []NamedMatch
+	// GRPC restricts the rule to gRPC requests.
+	GRPC bool
+}
+
+// StringMatch compares one value.
+type StringMatch struct {
+	Kind  MatchKind
+	Value string
+}
+
+// NamedMatch compares the value of a header (names in lower case) or a query parameter.
+type NamedMatch struct {
+	Name string
+	StringMatch
+}
+
+// Header is one header to write. Values are literal.
+type Header struct {
+	Name  string
+	Value string
+}
+
+// HeaderEdit changes headers: Set replaces, Add appends, Remove deletes. Each is in the order the user gave.
+type HeaderEdit struct {
+	Set    []Header
+	Add    []Header
+	Remove []string
+}
+
+// IsZero says whether the edit changes nothing.
+func (e HeaderEdit) IsZero() bool { return len(e.Set) == 0 && len(e.Add) == 0 && len(e.Remove) == 0 }
+
+// PathEdit replaces a request's path or the prefix that matched.
+type PathEdit struct {
+	// Full replaces the whole path when set, otherwise Prefix replaces the matched prefix.
+	Full   *string
+	Prefix *string
+}
+
+// Redirect answers with a Location header. Empty fields keep the request's own value.
+type Redirect struct {
+	Scheme   string
+	Hostname string
+	// Port is 0 to leave the port out of the Location, which the resolver has decided.
+	Port       int32
+	Path       *PathEdit
+	StatusCode int
+}
+
+// Fail answers with a status code and no backend.
+type Fail struct {
+	StatusCode int
+}
+
+// Forward sends the request to one of Backends.
+type Forward struct {
+	Backends []WeightedBackend
+	Rewrite  *Rewrite
+	Mirrors  []Mirror
+	// RequestTimeout bounds the whole exchange and BackendTimeout one try; nil means the proxy's default, zero none.
+	RequestTimeout *time.Duration
+	BackendTimeout *time.Duration
+}
+
+// WeightedBackend is a share of the traffic.
+type WeightedBackend struct {
+	// Backend is a [Backend.Name]; empty means the reference can not be resolved and its share is answered 500.
+	Backend         string
+	Weight          uint32
+	RequestHeaders  HeaderEdit
+	ResponseHeaders HeaderEdit
+}
+
+// Rewrite changes the request before it is sent to the backend.
+type Rewrite struct {
+	Hostname string
+	Path     *PathEdit
+}
+
+// Mirror copies a part of the requests to a backend and ignores its answers.
+type Mirror struct {
+	Backend string
+	// Numerator and Denominator give the share that is copied.
+	Numerator   uint32
+	Denominator uint32
+}

@@ -1,0 +1,80 @@
+package outcome
+
+// State is a condition's status.
+type State string
+
+// The states of a condition, spelled as Kubernetes spells them.
+const (
+	True    State = "True"
+	False   State = "False"
+	Unknown State = "Unknown"
+)
+
+// Condition is one verdict. Type and Reason are the words of the standard; Message is for people and says what to do next.
+type Condition struct {
+	Type    string
+	State   State
+	Reason  string
+	Message string
+}
+
+// Class is what became of a GatewayClass.
+type Class struct {
+	Generation int64
+	Conditions []Condition
+	// Features is the sorted list of supported features.
+	Features []string
+}
+
+// Gateway is what became of a Gateway and of each of its listeners.
+type Gateway struct {
+	Generation int64
+	Conditions []Condition
+	// Addresses are where the fleet can be reached.
+	Addresses []Address
+	// Listeners are in the order of the Gateway's spec.
+	Listeners []Listener
+}
+
+// Address is where a fleet can be reached.
+type Address struct {
+	// Hostname says that Value is a name, not an IP address.
+	Hostname bool
+	Value    string
+}
+
+// Listener is what became of one listener.
+type Listener struct {
+	Name           string
+	SupportedKinds []RouteKind
+	AttachedRoutes int32
+	Conditions     []Condition
+}
+
+// RouteKind is a kind of route a listener takes.
+type RouteKind struct {
+	Group string
+	Kind  string
+}
+
+// Route is what became of a route, seen from each parent it names that is ours. It has no parents when none is.
+type Route struct {
+	Generation int64
+	Parents    []Parent
+}
+
+// Parent is what became of a route at one parent.
+type Parent struct {
+	Ref        ParentRef
+	Conditions []Condition
+}
+
+// ParentRef repeats a route's reference to its parent, as written; nil is a field that was not written.
+type ParentRef struct {
+	Group       *string
+	Kind        *string
+	Namespace   *string
+	Name        string
+	SectionName *string
+	Port        *int32
+}

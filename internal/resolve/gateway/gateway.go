@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Resolved is what a Gateway means. It is the zero value for a Gateway of somebody else's class.
+type Resolved struct {
+	Ours bool
+	// Serves says that there is something to run a fleet for.
+	Serves bool
+	// Gateway is what its fleet should do, apart from routes.
+	Gateway ir.Gateway
+	// Listeners are in the order of the spec.
+	Listeners []Listener
+	// Accepted is the Gateway's own condition, before anything is known about its fleet.
+	Accepted   outcome.Condition
+	Generation int64
+}
+
+// Resolve resolves the Gateway of that key. Of its class it reads only the verdict.
+func Resolve(v *store.View, objects *store.Objects, classes *store.Table[ResolvedClass], key string) Resolved {
+	gw, ok := objects.Gateways.Get(v, key)
+	if !ok {
+		return Resolved{}
+	}
+	class, _ := classes.Get(v, string(gw.Spec.GatewayClassName))
+	if !class.Ours || !class.Accepted {
+		return Resolved{}
+	}
+	listeners := resolveListeners(v, objects, gw)
+	r := Resolved{
+		Ours:       true,
+		Listeners:  listeners,
+		Accepted:   acceptance(gw, listeners),
+		Generation: gw.Generation,
+	}
+	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet(gw)}
+	if r.Accepted.State == outcome.True {
+		r.Gateway.Ports = ports(listeners)
+		r.Serves = len(r.Gateway.Ports) > 0
+	}
+	return r
+}
+
+func fleet(gw *gwv1.Gateway) ir.Fleet {
+	f := ir.Fleet{
+		Name:  ir.FleetName(gw.Name, string(gw.Spec.GatewayClassName)),
+		UID:   string(gw.UID),
+		Class: string(gw.Spec.GatewayClassName),
+	}
+	if infra := gw.Spec.Infrastructure; infra != nil {
+		f.Labels = make(map[string]string, len(infra.Labels))
+		for k, value := range infra.Labels {
+			f.Labels[string(k)] = string(value)
+		}
+		f.Annotations = make(map[string]string, len(infra.Annotations))
+		for k, value := range infra.Annotations {
+			f.Annotations[string(k)] = string(value)
+		}
+	}
+	for _, address := range gw.Spec.Addresses {
+		if address.Value != "" {
+			f.Addresses = append(f.Addresses, address.Value)
+		}
+	}
+	return f
+}
+
+// acceptance judges the Gateway as a whole: at least one listener has to be valid, and nothing may be asked for that is not served.
+func acceptance(gw *gwv1.Gateway, listeners []Listener) outcome.Condition {
+	condition := outcome.Condition{Type: string(gwv1.GatewayConditionAccepted), State: outcome.False}
+	if infra := gw.Spec.Infrastructure; infra != nil && infra.ParametersRef != nil {
+		condition.Reason = string(gwv1.GatewayReasonInvalidParameters)
+		condition.Message = fmt.Sprintf("infrastructure.parametersRef names %s %s, and this version takes no parameters; remove it",
+			infra.ParametersRef.Kind, infra.ParametersRef.Name)
+		return condition
+	}
+	if message := unsupportedAddress(gw.Spec.Addresses); message != "" {
+		condition.Reason = string(gwv1.GatewayReasonUnsupportedAddress)
+		condition.Message = message
+		return condition
+	}
+	invalid := 0
+	for _, l := range listeners {
+		if !l.Accepted {
+			invalid++
+		}
+	}
+	switch {
+	case invalid == len(listeners):
+		condition.Reason = string(gwv1.GatewayReasonListenersNotValid)
+		condition.Message = "no listener is valid; see the conditions of each"
+	case invalid > 0:
+		condition.State = outcome.True
+		condition.Reason = string(gwv1.GatewayReasonListenersNotValid)
+		condition.Message = fmt.Sprintf("%d of %d listeners are not valid and are left out; see the conditions of each", invalid, len(listeners))
+	default:
+		condition.State = outcome.True
+		condition.Reason = string(gwv1.GatewayReasonAccepted)
+		condition.Message = "all listeners are valid"
+	}
+	return condition
+}
+
+func unsupportedAddress(addresses []gwv1.GatewaySpecAddress) string {
+	for _, address := range addresses {
+		if address.Type != nil && *address.Type != gwv1.IPAddressType {
+			return fmt.Sprintf("address %q has type %s; only %s is served", address.Value, *address.Type, gwv1.IPAddressType)
+		}
+		if address.Value == "" {
+			continue
+		}
+		if _, err := netip.ParseAddr(address.Value); err != nil {
+			return fmt.Sprintf("address %q is not an IP address", address.Value)
+		}
+	}
+	return ""
+}
+
+// ports groups the accepted listeners by port. A port whose listeners all lack a certificate stays open in the Service, with no chain.
+func ports(listeners []Listener) []ir.Port {
+	byNumber := map[int32]*ir.Port{}
+	for _, l := range listeners {
+		if !l.Accepted {
+			continue
+		}
+		port, ok := byNumber[l.Port]
+		if !ok {
+			port = &ir.Port{Number: l.Port, Protocol: l.Protocol}
+			byNumber[l.Port] = port
+		}
+		switch {
+		case l.Protocol == ir.HTTP && len(port.Chains) == 0:
+			port.Chains = []ir.Chain{{Name: "http", RouteTable: l.Table}}
+		case l.Protocol == ir.HTTPS && len(l.Certificates) > 0:
+			port.Chains = append(port.Chains, ir.Chain{
+				Name: l.Name, ServerName: l.Hostname, Certificates: l.Certificates, RouteTable: l.Table,
+			})
+		}
+	}
+	sorted := make([]ir.Port, 0, len(byNumber))
+	for _, port := range byNumber {
+		slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
+		sorted = append(sorted, *port)
+	}
+	slices.SortFunc(sorted, func(a, b ir.Port) int { return cmp.Compare(a.Number, b.Number) })
+	return sorted
+}
+
+// Certificates lists the key pairs the Gateway offers, as `<gateway>|<secret>`.
+func (r Resolved) Certificates() []string {
+	var names []string
+	for _, port := range r.Gateway.Ports {
+		for _, chain := range port.Chains {
+			for _, certificate := range chain.Certificates {
+				names = append(names, r.Gateway.Name.String()+"|"+certificate)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

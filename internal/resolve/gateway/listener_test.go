@@ -1,0 +1,122 @@
+package gateway_test
+
+import (
+	"testing"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+const header = `
+kind: Gateway
+metadata: {namespace: infra, name: gw, uid: u, generation: 3}
+spec:
+  gatewayClassName: ours
+`
+
+// resolve resolves the Gateway infra/gw of class `ours`.
+func resolve(t *testing.T, text string) gateway.Resolved {
+	t.Helper()
+	objects := resolvetest.Objects(t, text)
+	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
+	classes.Set("ours", gateway.ResolvedClass{Ours: true, Accepted: true})
+	return gateway.Resolve(nil, objects, classes, "infra/gw")
+}
+
+func TestListenerConditions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, listeners string
+		listener        int
+		condition       string
+		state           outcome.State
+		reason          string
+	}{
+		{"a plain HTTP listener is accepted", `[{name: a, port: 80, protocol: HTTP}]`, 0, "Accepted", outcome.True, "Accepted"},
+		{"a protocol that is not served is refused", `[{name: a, port: 80, protocol: SCTP}]`, 0, "Accepted", outcome.False, "UnsupportedProtocol"},
+		{"the probe's port is taken", `[{name: a, port: 19001, protocol: HTTP}]`, 0, "Accepted", outcome.False, "PortUnavailable"},
+		{
+			"of two listeners for one hostname the first wins",
+			`[{name: a, port: 80, protocol: HTTP, hostname: x.org}, {name: b, port: 80, protocol: HTTP, hostname: x.org}]`,
+			0, "Accepted", outcome.True, "Accepted",
+		},
+		{
+			"of two listeners for one hostname the second loses",
+			`[{name: a, port: 80, protocol: HTTP, hostname: x.org}, {name: b, port: 80, protocol: HTTP, hostname: X.org}]`,
+			1, "Conflicted", outcome.True, "HostnameConflict",
+		},
+		{
+			"two protocols can not share a port",
+			`[{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTPS, hostname: y.org}]`,
+			1, "Accepted", outcome.False, "ProtocolConflict",
+		},
+		{
+			"who lost a conflict takes nobody else with it",
+			`[{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTPS, hostname: y.org}, {name: c, port: 80, protocol: HTTP, hostname: y.org}]`,
+			2, "Accepted", outcome.True, "Accepted",
+		},
+		{"HTTPS needs a certificate", `[{name: a, port: 443, protocol: HTTPS}]`, 0, "ResolvedRefs", outcome.False, "InvalidCertificateRef"},
+		{
+			"a missing Secret leaves the listener accepted", `[{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: none}]}}]`,
+			0, "Accepted", outcome.True, "Accepted",
+		},
+		{
+			"a Secret elsewhere needs a grant", `[{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: s, namespace: other}]}}]`,
+			0, "ResolvedRefs", outcome.False, "RefNotPermitted",
+		},
+		{
+			"a kind that is not served is named", `[{name: a, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: TCPRoute}]}}]`,
+			0, "ResolvedRefs", outcome.False, "InvalidRouteKinds",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := resolve(t, header+"  listeners: "+c.listeners)
+			for _, condition := range r.Listeners[c.listener].Conditions {
+				if condition.Type != c.condition {
+					continue
+				}
+				if condition.State != c.state || condition.Reason != c.reason {
+					t.Errorf("%s is %s (%s: %s), want %s (%s)", c.condition, condition.State, condition.Reason, condition.Message, c.state, c.reason)
+				}
+				return
+			}
+			t.Errorf("there is no condition %s", c.condition)
+		})
+	}
+}
+
+func TestAcceptance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, spec, reason string
+		state              outcome.State
+		ports              int
+	}{
+		{"valid listeners", "  listeners: [{name: a, port: 80, protocol: HTTP}]", "Accepted", outcome.True, 1},
+		{"one of two", "  listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 81, protocol: X}]", "ListenersNotValid", outcome.True, 1},
+		{"none", "  listeners: [{name: b, port: 81, protocol: X}]", "ListenersNotValid", outcome.False, 0},
+		{
+			"a name as address", "  listeners: [{name: a, port: 80, protocol: HTTP}]\n  addresses: [{type: Hostname, value: x.org}]",
+			"UnsupportedAddress", outcome.False, 0,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := resolve(t, header+c.spec)
+			if r.Accepted.State != c.state || r.Accepted.Reason != c.reason || len(r.Gateway.Ports) != c.ports {
+				t.Errorf("got %+v with %d ports", r.Accepted, len(r.Gateway.Ports))
+			}
+		})
+	}
+}
+
+func TestAForeignClassIsNotOurs(t *testing.T) {
+	t.Parallel()
+	objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: c}\nspec: {controllerName: example.com/x}")
+	if gateway.Class(nil, objects, "c").Ours {
+		t.Error("a foreign GatewayClass is ours")
+	}
+}

@@ -1,0 +1,91 @@
+package refs
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Values of a Service port's appProtocol that the standard defines (GEP-1911).
+const (
+	appProtocolH2C = "kubernetes.io/h2c"
+	appProtocolWS  = "kubernetes.io/ws"
+	appProtocolWSS = "kubernetes.io/wss"
+)
+
+// Backend follows a route's reference to a Service port. The protocol is the Service's to choose by appProtocol, fallback otherwise.
+func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.BackendObjectReference, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
+	if group, kind := valueOr(ref.Group, coreGroup), valueOr(ref.Kind, "Service"); group != coreGroup || kind != "Service" {
+		return ir.Backend{}, &Problem{
+			Reason:  string(gwv1.RouteReasonInvalidKind),
+			Message: fmt.Sprintf("backend %s has kind %q in group %q, which is not served; refer to a Service", ref.Name, kind, group),
+		}
+	}
+	target := Target{Kind: "Service", Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
+	key := store.Key(target.Namespace, target.Name)
+	if !Permitted(v, objects, from, target) {
+		return ir.Backend{}, &Problem{
+			Reason: string(gwv1.RouteReasonRefNotPermitted),
+			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Service %s",
+				target.Namespace, from.Kind, from.Namespace, key),
+		}
+	}
+	service, ok := objects.Services.Get(v, key)
+	if !ok {
+		return ir.Backend{}, &Problem{Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key)}
+	}
+	return servicePort(service, key, ref.Port, fallback)
+}
+
+func servicePort(service *corev1.Service, key string, number *gwv1.PortNumber, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
+		return ir.Backend{}, &Problem{
+			Reason:  string(gwv1.RouteReasonBackendNotFound),
+			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to", key),
+		}
+	}
+	if number == nil {
+		return ir.Backend{}, &Problem{
+			Reason:  string(gwv1.RouteReasonBackendNotFound),
+			Message: fmt.Sprintf("the reference to Service %s names no port; add one", key),
+		}
+	}
+	for _, port := range service.Spec.Ports {
+		if port.Port != *number || (port.Protocol != "" && port.Protocol != corev1.ProtocolTCP) {
+			continue
+		}
+		protocol, problem := backendProtocol(port.AppProtocol, key, fallback)
+		if problem != nil {
+			return ir.Backend{}, problem
+		}
+		return ir.Backend{
+			Service:  ir.Name{Namespace: service.Namespace, Name: service.Name},
+			Port:     *number,
+			Protocol: protocol,
+		}, nil
+	}
+	return ir.Backend{}, &Problem{
+		Reason:  string(gwv1.RouteReasonBackendNotFound),
+		Message: fmt.Sprintf("Service %s has no TCP port %d", key, *number),
+	}
+}
+
+func backendProtocol(appProtocol *string, key string, fallback ir.BackendProtocol) (ir.BackendProtocol, *Problem) {
+	switch valueOr(appProtocol, "") {
+	case appProtocolH2C:
+		return ir.BackendHTTP2, nil
+	case appProtocolWS:
+		return ir.BackendHTTP1, nil
+	case appProtocolWSS:
+		return "", &Problem{
+			Reason:  string(gwv1.RouteReasonUnsupportedProtocol),
+			Message: fmt.Sprintf("Service %s has appProtocol %s, which is not served", key, appProtocolWSS),
+		}
+	default:
+		return fallback, nil
+	}
+}

@@ -1,0 +1,54 @@
+package refs
+
+import (
+	"crypto/tls"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Certificate follows a listener's reference to a Secret and returns the name of the key pair, see [KeyPair].
+func Certificate(v *store.View, objects *store.Objects, from Origin, ref gwv1.SecretObjectReference) (string, *Problem) {
+	if group, kind := valueOr(ref.Group, coreGroup), valueOr(ref.Kind, "Secret"); group != coreGroup || kind != "Secret" {
+		return "", &Problem{
+			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
+			Message: fmt.Sprintf("certificate %s has kind %q in group %q, which is not served; refer to a Secret", ref.Name, kind, group),
+		}
+	}
+	target := Target{Kind: "Secret", Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
+	key := store.Key(target.Namespace, target.Name)
+	if !Permitted(v, objects, from, target) {
+		return "", &Problem{
+			Reason: string(gwv1.ListenerReasonRefNotPermitted),
+			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Secret %s",
+				target.Namespace, from.Kind, from.Namespace, key),
+		}
+	}
+	if _, problem := KeyPair(v, objects, key); problem != nil {
+		return "", problem
+	}
+	return key, nil
+}
+
+// KeyPair reads the key pair of a Secret. Whoever calls it has checked that the reference is permitted.
+func KeyPair(v *store.View, objects *store.Objects, key string) (ir.Certificate, *Problem) {
+	secret, ok := objects.Secrets.Get(v, key)
+	if !ok {
+		return ir.Certificate{}, &Problem{
+			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
+			Message: fmt.Sprintf("there is no Secret %s of type %s", key, corev1.SecretTypeTLS),
+		}
+	}
+	certificate, privateKey := secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]
+	if _, err := tls.X509KeyPair(certificate, privateKey); err != nil {
+		return ir.Certificate{}, &Problem{
+			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
+			Message: fmt.Sprintf("Secret %s does not hold a usable key pair in %s and %s: %v", key, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, err),
+		}
+	}
+	return ir.Certificate{Name: key, CertificatePEM: certificate, PrivateKeyPEM: privateKey}, nil
+}

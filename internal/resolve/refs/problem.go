@@ -1,0 +1,20 @@
+package refs
+
+// Problem says why a reference does not lead anywhere. Reason is one of the standard's for a ResolvedRefs condition.
+type Problem struct {
+	Reason  string
+	Message string
+}
+
+// Group names of the standard.
+const (
+	gatewayGroup = "gateway.networking.k8s.io"
+	coreGroup    = ""
+)
+
+func valueOr[T ~string](pointer *T, fallback string) string {
+	if pointer == nil {
+		return fallback
+	}
+	return string(*pointer)
+}

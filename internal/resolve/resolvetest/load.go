@@ -1,0 +1,65 @@
+package resolvetest
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// prototypes makes an empty object of each kind.
+var prototypes = map[store.Kind]func() metav1.Object{
+	store.GatewayClass:   func() metav1.Object { return &gwv1.GatewayClass{} },
+	store.Gateway:        func() metav1.Object { return &gwv1.Gateway{} },
+	store.HTTPRoute:      func() metav1.Object { return &gwv1.HTTPRoute{} },
+	store.GRPCRoute:      func() metav1.Object { return &gwv1.GRPCRoute{} },
+	store.ReferenceGrant: func() metav1.Object { return &gwv1.ReferenceGrant{} },
+	store.Namespace:      func() metav1.Object { return &corev1.Namespace{} },
+	store.Service:        func() metav1.Object { return &corev1.Service{} },
+	store.Secret:         func() metav1.Object { return &corev1.Secret{} },
+	store.EndpointSlice:  func() metav1.Object { return &discoveryv1.EndpointSlice{} },
+	store.Deployment:     func() metav1.Object { return &appsv1.Deployment{} },
+}
+
+// Load reads the documents of a YAML text as changes.
+func Load(t *testing.T, text string) []store.Change {
+	t.Helper()
+	var changes []store.Change
+	for _, document := range strings.Split(text, "\n---\n") {
+		if strings.TrimSpace(document) == "" {
+			continue
+		}
+		var head metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
+			t.Fatalf("reading YAML: %v\n%s", err, document)
+		}
+		kind := store.Kind(head.Kind)
+		prototype, ok := prototypes[kind]
+		if !ok {
+			t.Fatalf("kind %q is not watched", head.Kind)
+		}
+		object := prototype()
+		if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
+			t.Fatalf("reading a %s: %v\n%s", kind, err, document)
+		}
+		changes = append(changes, store.Change{Kind: kind, Key: store.KeyOf(object), Object: object})
+	}
+	return changes
+}
+
+// Objects reads the documents of a YAML text into tables.
+func Objects(t *testing.T, text string) *store.Objects {
+	t.Helper()
+	objects := store.NewObjects(store.New())
+	for _, c := range Load(t, text) {
+		objects.Apply(c)
+	}
+	return objects
+}

@@ -1,0 +1,226 @@
+package route
+
+import (
+	"fmt"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// action is what a rule does, whichever of its matches fits.
+type action struct {
+	requestHeaders  ir.HeaderEdit
+	responseHeaders ir.HeaderEdit
+	redirect        *ir.Redirect
+	forward         *ir.Forward
+	fail            *ir.Fail
+}
+
+// rule puts an action behind a match.
+func (a action) rule(name string, match ir.Match) Rule {
+	return Rule{
+		rank: rankOf(match),
+		Rule: ir.Rule{
+			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders,
+			Redirect: a.redirect, Forward: a.forward, Fail: a.fail,
+		},
+	}
+}
+
+// rules puts an action behind each match of a rule. When the action can not be served, as message says, or one of the matches can not,
+// the whole rule answers 500.
+func (r *resolver) rules(name string, index int, matches []ir.Match, a action, message string) []Rule {
+	var served []ir.Match
+	for _, m := range matches {
+		if problem := checkRegexes(m); problem != "" {
+			message = problem
+			continue
+		}
+		served = append(served, m)
+	}
+	if message != "" {
+		r.verdicts.invalidRule(index, message)
+		a = failing()
+	}
+	rules := make([]Rule, 0, len(served))
+	for i, m := range served {
+		rules = append(rules, a.rule(fmt.Sprintf("%s/%d", name, i), m))
+	}
+	return rules
+}
+
+// backendRef is a backend reference of either kind of route.
+type backendRef struct {
+	gwv1.BackendRef
+	filters []gwv1.HTTPRouteFilter
+}
+
+// resolver resolves the rules of one route.
+type resolver struct {
+	in       Inputs
+	view     *store.View
+	from     refs.Origin
+	protocol ir.BackendProtocol
+	verdicts *verdicts
+}
+
+// action resolves filters and backends. Of what can not be served it returns a message.
+func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef) (action, string) {
+	var a action
+	forward := &ir.Forward{}
+	for _, f := range filters {
+		if message := r.filter(f, &a, forward); message != "" {
+			return failing(), message
+		}
+	}
+	if a.redirect != nil {
+		return a, ""
+	}
+	for _, b := range backends {
+		weighted, message := r.backend(b)
+		if message != "" {
+			return failing(), message
+		}
+		forward.Backends = append(forward.Backends, weighted)
+	}
+	a.forward = forward
+	if !takesTraffic(forward.Backends) {
+		// The standard: a rule without a usable backend answers 500.
+		a.forward, a.fail = nil, &ir.Fail{StatusCode: 500}
+	}
+	return a, ""
+}
+
+func takesTraffic(backends []ir.WeightedBackend) bool {
+	for _, b := range backends {
+		if b.Backend != "" && b.Weight > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// filter applies one filter of a rule.
+func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward) string {
+	switch {
+	case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
+		a.requestHeaders = headerEdit(f.RequestHeaderModifier)
+	case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
+		a.responseHeaders = headerEdit(f.ResponseHeaderModifier)
+	case f.Type == gwv1.HTTPRouteFilterRequestRedirect && f.RequestRedirect != nil:
+		a.redirect = redirect(f.RequestRedirect)
+	case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
+		forward.Rewrite = rewrite(f.URLRewrite)
+	case f.Type == gwv1.HTTPRouteFilterRequestMirror && f.RequestMirror != nil:
+		r.mirror(f.RequestMirror, forward)
+	default:
+		return fmt.Sprintf("filter %s is not served by this version", f.Type)
+	}
+	return ""
+}
+
+func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
+	weighted := ir.WeightedBackend{Weight: 1}
+	if b.Weight != nil {
+		weighted.Weight = uint32(max(*b.Weight, 0)) //nolint:gosec // not negative
+	}
+	for _, f := range b.filters {
+		switch {
+		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
+			weighted.RequestHeaders = headerEdit(f.RequestHeaderModifier)
+		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
+			weighted.ResponseHeaders = headerEdit(f.ResponseHeaderModifier)
+		default:
+			return weighted, fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
+		}
+	}
+	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, b.BackendObjectReference, r.protocol)
+	if problem != nil {
+		r.verdicts.unresolvedRef(problem)
+		return weighted, ""
+	}
+	weighted.Backend = backend.Name()
+	return weighted, ""
+}
+
+func (r *resolver) mirror(f *gwv1.HTTPRequestMirrorFilter, forward *ir.Forward) {
+	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, f.BackendRef, r.protocol)
+	if problem != nil {
+		r.verdicts.unresolvedRef(problem)
+		return
+	}
+	m := ir.Mirror{Backend: backend.Name(), Numerator: 100, Denominator: 100}
+	switch {
+	case f.Percent != nil:
+		m.Numerator = uint32(max(*f.Percent, 0)) //nolint:gosec // not negative
+	case f.Fraction != nil:
+		m.Numerator = uint32(max(f.Fraction.Numerator, 0)) //nolint:gosec // not negative
+		if f.Fraction.Denominator != nil {
+			m.Denominator = uint32(max(*f.Fraction.Denominator, 1)) //nolint:gosec // positive
+		}
+	}
+	forward.Mirrors = append(forward.Mirrors, m)
+}
+
+func headerEdit(f *gwv1.HTTPHeaderFilter) ir.HeaderEdit {
+	edit := ir.HeaderEdit{Remove: f.Remove}
+	for _, h := range f.Set {
+		edit.Set = append(edit.Set, ir.Header{Name: string(h.Name), Value: h.Value})
+	}
+	for _, h := range f.Add {
+		edit.Add = append(edit.Add, ir.Header{Name: string(h.Name), Value: h.Value})
+	}
+	return edit
+}
+
+func redirect(f *gwv1.HTTPRequestRedirectFilter) *ir.Redirect {
+	r := &ir.Redirect{StatusCode: 302, Path: pathEdit(f.Path)}
+	if f.Scheme != nil {
+		r.Scheme = *f.Scheme
+	}
+	if f.Hostname != nil {
+		r.Hostname = string(*f.Hostname)
+	}
+	if f.Port != nil {
+		r.Port = *f.Port
+	}
+	if f.StatusCode != nil {
+		r.StatusCode = *f.StatusCode
+	}
+	return r
+}
+
+func rewrite(f *gwv1.HTTPURLRewriteFilter) *ir.Rewrite {
+	r := &ir.Rewrite{Path: pathEdit(f.Path)}
+	if f.Hostname != nil {
+		r.Hostname = string(*f.Hostname)
+	}
+	return r
+}
+
+func pathEdit(f *gwv1.HTTPPathModifier) *ir.PathEdit {
+	switch {
+	case f == nil:
+		return nil
+	case f.Type == gwv1.FullPathHTTPPathModifier:
+		return &ir.PathEdit{Full: f.ReplaceFullPath}
+	default:
+		return &ir.PathEdit{Prefix: f.ReplacePrefixMatch}
+	}
+}
+
+// duration reads a duration of the standard (GEP-2257), which is a subset of Go's.
+func duration(d *gwv1.Duration) (*time.Duration, string) {
+	if d == nil {
+		return nil, ""
+	}
+	parsed, err := time.ParseDuration(string(*d))
+	if err != nil || parsed < 0 {
+		return nil, fmt.Sprintf("timeout %q is not a duration", *d)
+	}
+	return &parsed, ""
+}

@@ -1,0 +1,145 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Inputs are the tables a route is resolved from.
+type Inputs struct {
+	Objects *store.Objects
+	Parents *store.Table[gateway.Parent]
+}
+
+// binding is what attaching a route to its parents gave.
+type binding struct {
+	attachments []Attachment
+	parents     []outcome.Parent
+}
+
+// subject is the part of a route that binding needs.
+type subject struct {
+	kind      string
+	namespace string
+	parents   []gwv1.ParentReference
+	hostnames []gwv1.Hostname
+}
+
+// bind attaches a route to the listeners of each parent it names that is one of our Gateways.
+func (in Inputs) bind(v *store.View, s subject) binding {
+	var b binding
+	for _, ref := range s.parents {
+		if !isGateway(ref) {
+			continue
+		}
+		namespace := s.namespace
+		if ref.Namespace != nil {
+			namespace = string(*ref.Namespace)
+		}
+		key := store.Key(namespace, string(ref.Name))
+		parent, _ := in.Parents.Get(v, key)
+		if !parent.Ours {
+			continue
+		}
+		attached, accepted := in.bindParent(v, s, ref, key, namespace, parent)
+		b.attachments = append(b.attachments, attached...)
+		b.parents = append(b.parents, outcome.Parent{Ref: parentRef(ref), Conditions: []outcome.Condition{accepted}})
+	}
+	slices.SortStableFunc(b.attachments, compareAttachments)
+	b.attachments = slices.CompactFunc(b.attachments, func(x, y Attachment) bool { return compareAttachments(x, y) == 0 })
+	return b
+}
+
+func compareAttachments(a, b Attachment) int {
+	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener))
+}
+
+func isGateway(ref gwv1.ParentReference) bool {
+	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway")
+}
+
+// bindParent tries every listener the reference selects. When none takes the route, the one that came closest gives the reason.
+func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, key, namespace string, parent gateway.Parent) ([]Attachment, outcome.Condition) {
+	closest := refs.Problem{
+		Reason:  string(gwv1.RouteReasonNoMatchingParent),
+		Message: fmt.Sprintf("Gateway %s has no listener that the parentRef selects", key),
+	}
+	progress := 0
+	var attached []Attachment
+	for _, l := range parent.Listeners {
+		if (ref.SectionName != nil && string(*ref.SectionName) != l.Name) || (ref.Port != nil && *ref.Port != l.Port) {
+			continue
+		}
+		found, problem, reached := in.bindListener(v, s, key, namespace, l)
+		if problem == nil {
+			attached = append(attached, found)
+		} else if reached > progress {
+			progress, closest = reached, *problem
+		}
+	}
+	condition := outcome.Condition{
+		Type: string(gwv1.RouteConditionAccepted), State: outcome.True,
+		Reason: string(gwv1.RouteReasonAccepted), Message: fmt.Sprintf("the route is attached to Gateway %s", key),
+	}
+	if len(attached) == 0 {
+		condition.State, condition.Reason, condition.Message = outcome.False, closest.Reason, closest.Message
+	}
+	return attached, condition
+}
+
+// bindListener checks one listener. The number says how far the route came.
+func (in Inputs) bindListener(v *store.View, s subject, key, namespace string, l gateway.ParentListener) (Attachment, *refs.Problem, int) {
+	switch {
+	case !l.Accepted:
+		return Attachment{}, &refs.Problem{
+			Reason:  string(gwv1.RouteReasonNoMatchingParent),
+			Message: fmt.Sprintf("listener %s of Gateway %s is not accepted; see its conditions", l.Name, key),
+		}, 1
+	case !slices.Contains(l.Kinds, outcome.RouteKind{Group: gwv1.GroupName, Kind: s.kind}):
+		return Attachment{}, &refs.Problem{
+			Reason:  string(gwv1.RouteReasonNotAllowedByListeners),
+			Message: fmt.Sprintf("listener %s of Gateway %s does not take routes of kind %s; see its allowedRoutes.kinds", l.Name, key, s.kind),
+		}, 2
+	case !in.namespaceAllowed(v, l.Namespaces, namespace, s.namespace):
+		return Attachment{}, &refs.Problem{
+			Reason:  string(gwv1.RouteReasonNotAllowedByListeners),
+			Message: fmt.Sprintf("listener %s of Gateway %s does not take routes from namespace %s; see its allowedRoutes.namespaces", l.Name, key, s.namespace),
+		}, 3
+	}
+	found := hosts(l.Hostname, s.hostnames)
+	if len(found) == 0 {
+		return Attachment{}, &refs.Problem{
+			Reason:  string(gwv1.RouteReasonNoMatchingListenerHostname),
+			Message: fmt.Sprintf("no hostname of the route matches hostname %q of listener %s of Gateway %s", l.Hostname, l.Name, key),
+		}, 4
+	}
+	return Attachment{Gateway: key, Listener: l.Name, Table: l.Table, Hosts: found}, nil, 5
+}
+
+func (in Inputs) namespaceAllowed(v *store.View, rule gateway.NamespaceRule, gatewayNamespace, routeNamespace string) bool {
+	switch {
+	case rule.All:
+		return true
+	case rule.Selector == nil:
+		return gatewayNamespace == routeNamespace
+	default:
+		namespace, ok := in.Objects.Namespaces.Get(v, routeNamespace)
+		return ok && rule.Selector.Matches(labels.Set(namespace.Labels))
+	}
+}
+
+func parentRef(ref gwv1.ParentReference) outcome.ParentRef {
+	return outcome.ParentRef{
+		Group: (*string)(ref.Group), Kind: (*string)(ref.Kind), Namespace: (*string)(ref.Namespace),
+		Name: string(ref.Name), SectionName: (*string)(ref.SectionName), Port: ref.Port,
+	}
+}

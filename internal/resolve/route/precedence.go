@@ -1,0 +1,62 @@
+package route
+
+import (
+	"cmp"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// rank is what the standard compares when several matches fit a request: a greater value comes first.
+type rank struct {
+	// kind is exact, then prefix, then regular expression. The prefix `/` comes last of all, or no regular expression beside it
+	// could ever match: the standard leaves the place of regular expressions to the implementation.
+	kind    int
+	length  int
+	method  bool
+	headers int
+	query   int
+}
+
+const (
+	rankRoot = iota
+	rankRegex
+	rankPrefix
+	rankExact
+)
+
+func rankOf(m ir.Match) rank {
+	r := rank{length: len(m.Path.Value), method: m.Method != "", headers: len(m.Headers), query: len(m.Query)}
+	switch {
+	case m.Path.Kind == ir.Exact:
+		r.kind = rankExact
+	case m.Path.Kind == ir.Regex:
+		r.kind = rankRegex
+	case m.Path.Value == "/":
+		r.kind = rankRoot
+	default:
+		r.kind = rankPrefix
+	}
+	return r
+}
+
+// compare orders ranks, the one to be tried first first.
+func (r rank) compare(other rank) int {
+	return cmp.Or(
+		cmp.Compare(other.kind, r.kind),
+		cmp.Compare(other.length, r.length),
+		compareBool(other.method, r.method),
+		cmp.Compare(other.headers, r.headers),
+		cmp.Compare(other.query, r.query),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}

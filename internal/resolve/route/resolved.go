@@ -1,0 +1,106 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+// Resolved is what a route means.
+type Resolved struct {
+	// Kind, Name and Created take part in precedence: the older route wins, then the one whose name sorts first.
+	Kind    string
+	Name    ir.Name
+	Created int64
+	// Attachments are the listeners it attaches to, in a fixed order.
+	Attachments []Attachment
+	// Rules holds one entry for each match of each rule, in the order of the spec.
+	Rules []Rule
+	// Backends are the names of the backends its rules use, sorted.
+	Backends []string
+	Outcome  outcome.Route
+}
+
+// Rule is one match of one rule, with what precedence needs to know.
+type Rule struct {
+	ir.Rule
+	rank rank
+}
+
+// Attachment is a listener that a route attaches to and the hostnames it has there.
+type Attachment struct {
+	// Gateway is `namespace/name`.
+	Gateway  string
+	Listener string
+	Table    string
+	Hosts    []Host
+}
+
+// Host is a hostname that a route has on a listener.
+type Host struct {
+	// Domain is the intersection of the route's hostname and the listener's; `*` is any.
+	Domain string
+	// Original is the route's own hostname, which decides precedence; `*` is any.
+	Original string
+}
+
+// ListenerKey names a listener in an index.
+func ListenerKey(gateway, listener string) string { return gateway + "|" + listener }
+
+// HostKey names a domain of a listener in an index.
+func HostKey(gateway, listener, domain string) string { return gateway + "|" + listener + "|" + domain }
+
+// VirtualHostKey names a domain of a route table in an index.
+func VirtualHostKey(table, domain string) string { return table + "|" + domain }
+
+// BackendKey names a backend that a Gateway uses in an index.
+func BackendKey(gateway, backend string) string { return gateway + "|" + backend }
+
+// ListenerKeys are the listeners the route attaches to.
+func (r Resolved) ListenerKeys() []string {
+	keys := make([]string, 0, len(r.Attachments))
+	for _, a := range r.Attachments {
+		keys = append(keys, ListenerKey(a.Gateway, a.Listener))
+	}
+	return keys
+}
+
+// HostKeys are the domains of listeners the route has rules for.
+func (r Resolved) HostKeys() []string {
+	var keys []string
+	for _, a := range r.Attachments {
+		for _, h := range a.Hosts {
+			keys = append(keys, HostKey(a.Gateway, a.Listener, h.Domain))
+		}
+	}
+	return unique(keys)
+}
+
+// VirtualHostKeys are the domains of route tables the route has rules for.
+func (r Resolved) VirtualHostKeys() []string {
+	var keys []string
+	for _, a := range r.Attachments {
+		for _, h := range a.Hosts {
+			keys = append(keys, VirtualHostKey(a.Table, h.Domain))
+		}
+	}
+	return unique(keys)
+}
+
+// BackendKeys are the backends that each Gateway needs for the route.
+func (r Resolved) BackendKeys() []string {
+	var keys []string
+	for _, a := range r.Attachments {
+		for _, b := range r.Backends {
+			keys = append(keys, BackendKey(a.Gateway, b))
+		}
+	}
+	return unique(keys)
+}
+
+func unique[T cmp.Ordered](list []T) []T {
+	slices.Sort(list)
+	return slices.Compact(list)
+}

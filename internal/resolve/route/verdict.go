@@ -1,0 +1,95 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+)
+
+// verdicts collects what is wrong with a route's rules while they are being looked at.
+type verdicts struct {
+	// unresolved is the first reference that leads nowhere.
+	unresolved *refs.Problem
+	// invalid holds a message for each rule that can not be served as written.
+	invalid []string
+	rules   int
+}
+
+func (w *verdicts) unresolvedRef(p *refs.Problem) {
+	if w.unresolved == nil {
+		w.unresolved = p
+	}
+}
+
+func (w *verdicts) invalidRule(index int, message string) {
+	w.invalid = append(w.invalid, fmt.Sprintf("rule %d: %s", index, message))
+}
+
+// finish puts a route together. A rule that can not be served answers 500, so that nothing less specific takes its requests; when no
+// rule can be, the route is not accepted at all.
+func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
+	r.Outcome = outcome.Route{Generation: generation, Parents: b.parents}
+	refused := len(w.invalid) > 0 && len(w.invalid) == w.rules
+	if !refused {
+		r.Attachments = b.attachments
+	}
+	for i := range r.Outcome.Parents {
+		parent := &r.Outcome.Parents[i]
+		if refused && parent.Conditions[0].State == outcome.True {
+			parent.Conditions[0] = outcome.Condition{
+				Type: string(gwv1.RouteConditionAccepted), State: outcome.False,
+				Reason: string(gwv1.RouteReasonUnsupportedValue), Message: strings.Join(w.invalid, "; "),
+			}
+		}
+		if len(w.invalid) > 0 && !refused {
+			parent.Conditions = append(parent.Conditions, outcome.Condition{
+				Type: string(gwv1.RouteConditionPartiallyInvalid), State: outcome.True,
+				Reason:  string(gwv1.RouteReasonUnsupportedValue),
+				Message: "Dropped Rule: these requests are answered 500: " + strings.Join(w.invalid, "; "),
+			})
+		}
+		parent.Conditions = append(parent.Conditions, w.resolvedRefs())
+	}
+	r.Backends = usedBackends(r.Rules)
+	return r
+}
+
+func (w *verdicts) resolvedRefs() outcome.Condition {
+	if w.unresolved != nil {
+		return outcome.Condition{
+			Type: string(gwv1.RouteConditionResolvedRefs), State: outcome.False, Reason: w.unresolved.Reason, Message: w.unresolved.Message,
+		}
+	}
+	return outcome.Condition{
+		Type: string(gwv1.RouteConditionResolvedRefs), State: outcome.True,
+		Reason: string(gwv1.RouteReasonResolvedRefs), Message: "all references lead somewhere",
+	}
+}
+
+func usedBackends(rules []Rule) []string {
+	var names []string
+	for _, rule := range rules {
+		if rule.Forward == nil {
+			continue
+		}
+		for _, b := range rule.Forward.Backends {
+			if b.Backend != "" {
+				names = append(names, b.Backend)
+			}
+		}
+		for _, m := range rule.Forward.Mirrors {
+			names = append(names, m.Backend)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// failing answers every request of a rule with 500.
+func failing() action { return action{fail: &ir.Fail{StatusCode: 500}} }

@@ -1,0 +1,127 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// VirtualHost collects the rules for one domain of one route table, key being a [VirtualHostKey]. They come from the listener that
+// is the most specific one for the domain, and from no other: a listener keeps what a wider one would take. Within it, a request that
+// the rules of the most specific route hostname do not match falls through to the next.
+func VirtualHost(v *store.View, parents *store.Table[gateway.Parent], routes *store.Table[Resolved], byHost *store.Index[Resolved], key string) ir.VirtualHost {
+	table, domain, _ := strings.Cut(key, "|")
+	host := ir.VirtualHost{Table: table, Domain: domain}
+	gatewayKey := GatewayOf(table)
+	parent, _ := parents.Get(v, gatewayKey)
+	owner, ok := ownerOf(parent, table, domain)
+	if !ok {
+		return host
+	}
+	for _, c := range candidates(v, routes, byHost, gatewayKey, owner.Name, domain) {
+		host.Rules = append(host.Rules, settle(c.rule, owner))
+	}
+	return host
+}
+
+// GatewayOf is the `namespace/name` of the Gateway that a route table belongs to.
+func GatewayOf(table string) string {
+	parts := strings.SplitN(table, "/", 3)
+	return parts[0] + "/" + parts[1]
+}
+
+// ownerOf finds the listener of a table whose hostname is the most specific that covers the domain.
+func ownerOf(parent gateway.Parent, table, domain string) (gateway.ParentListener, bool) {
+	var owner gateway.ParentListener
+	best := -1
+	for _, l := range parent.Listeners {
+		pattern := l.Hostname
+		if pattern == "" {
+			pattern = anyHost
+		}
+		if l.Accepted && l.Table == table && covers(pattern, domain) && specificity(pattern) > best {
+			owner, best = l, specificity(pattern)
+		}
+	}
+	return owner, best >= 0
+}
+
+// candidate is a rule with all that its place in the order depends on.
+type candidate struct {
+	rule     Rule
+	original int
+	created  int64
+	name     ir.Name
+	position int
+}
+
+func candidates(v *store.View, routes *store.Table[Resolved], byHost *store.Index[Resolved], gatewayKey, listener, domain string) []candidate {
+	var list []candidate
+	seen := map[string]bool{}
+	for _, wide := range wider(domain) {
+		for _, key := range byHost.Keys(v, HostKey(gatewayKey, listener, wide)) {
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			r, _ := routes.Get(v, key)
+			original := mostSpecific(r, gatewayKey, listener, domain)
+			for i, rule := range r.Rules {
+				list = append(list, candidate{rule: rule, original: original, created: r.Created, name: r.Name, position: i})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(
+			cmp.Compare(b.original, a.original),
+			a.rule.rank.compare(b.rule.rank),
+			cmp.Compare(a.created, b.created),
+			cmp.Compare(a.name.Namespace, b.name.Namespace),
+			cmp.Compare(a.name.Name, b.name.Name),
+			cmp.Compare(a.position, b.position),
+		)
+	})
+	return list
+}
+
+// mostSpecific is the specificity of the hostname by which a route takes part in a domain: its own, not what is left of it on the listener.
+func mostSpecific(r Resolved, gatewayKey, listener, domain string) int {
+	best := 0
+	for _, a := range r.Attachments {
+		if a.Gateway != gatewayKey || a.Listener != listener {
+			continue
+		}
+		for _, h := range a.Hosts {
+			if covers(h.Domain, domain) {
+				best = max(best, specificity(h.Original))
+			}
+		}
+	}
+	return best
+}
+
+// settle fills in what depends on the listener: the port that a redirect names.
+func settle(rule Rule, l gateway.ParentListener) ir.Rule {
+	if rule.Redirect == nil {
+		return rule.Rule
+	}
+	redirect := *rule.Redirect
+	scheme, port := redirect.Scheme, redirect.Port
+	if port == 0 && scheme == "" {
+		port = l.Port
+	}
+	if scheme == "" {
+		scheme = strings.ToLower(string(l.Protocol))
+	}
+	if (scheme == "http" && port == 80) || (scheme == "https" && port == 443) {
+		port = 0
+	}
+	redirect.Port = port
+	settled := rule.Rule
+	settled.Redirect = &redirect
+	return settled
+}

@@ -1,0 +1,4 @@
+// Package store keeps records in memory, in tables with named indexes, and knows what changed and what was read.
+// Enter at [New] and [NewTable]; pure code reads through a [View], which records hits, misses and index buckets.
+// It must not know what a record means, who computes it, or how it was fetched.
+package store

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"maps"
+	"slices"
+)
+
+// Table holds records by key. Records are never modified once stored; a change is a new record.
+type Table[V any] struct {
+	store   *Store
+	space   Space
+	rows    map[string]V
+	indexes []*Index[V]
+	// members is the space of the set of keys, reported only when a key comes or goes.
+	members Space
+	// pending collects the keys that changed since TakeChanged, when somebody asked for that.
+	pending map[string]struct{}
+}
+
+// NewTable adds a table to a Store.
+func NewTable[V any](s *Store, name string) *Table[V] {
+	return &Table[V]{store: s, space: s.space(name), members: s.space(name + ".keys"), rows: map[string]V{}}
+}
+
+// Get returns the record and records the read, whether or not there is one.
+func (t *Table[V]) Get(v *View, key string) (V, bool) {
+	v.record(t.store, Ref{t.space, key})
+	row, ok := t.rows[key]
+	return row, ok
+}
+
+// Keys returns all keys, sorted, and records that the set was read. The records themselves are not read by it.
+func (t *Table[V]) Keys(v *View) []string {
+	v.record(t.store, Ref{t.members, ""})
+	return slices.Sorted(maps.Keys(t.rows))
+}
+
+// Len is the number of records. It is not recorded.
+func (t *Table[V]) Len() int { return len(t.rows) }
+
+// Space implements [Source].
+func (t *Table[V]) Space() Space { return t.space }
+
+// Has implements [Source].
+func (t *Table[V]) Has(key string) bool {
+	_, ok := t.rows[key]
+	return ok
+}
+
+// Each implements [Source].
+func (t *Table[V]) Each(fn func(key string)) {
+	for key := range t.rows {
+		fn(key)
+	}
+}
+
+// Set stores a record and reports the change.
+func (t *Table[V]) Set(key string, row V) {
+	old, existed := t.rows[key]
+	t.rows[key] = row
+	for _, index := range t.indexes {
+		var before []string
+		if existed {
+			before = index.buckets(key, old)
+		}
+		index.move(key, before, index.buckets(key, row))
+	}
+	t.report(key, !existed)
+}
+
+// Delete removes a record, if there is one, and reports the change.
+func (t *Table[V]) Delete(key string) {
+	old, existed := t.rows[key]
+	if !existed {
+		return
+	}
+	delete(t.rows, key)
+	for _, index := range t.indexes {
+		index.move(key, index.buckets(key, old), nil)
+	}
+	t.report(key, true)
+}
+
+// CollectChanges makes the table remember which keys change, for [Table.TakeChanged].
+func (t *Table[V]) CollectChanges() { t.pending = map[string]struct{}{} }
+
+// TakeChanged returns the keys that were set or deleted since it was last called, sorted.
+func (t *Table[V]) TakeChanged() []string {
+	changed := slices.Sorted(maps.Keys(t.pending))
+	clear(t.pending)
+	return changed
+}
+
+func (t *Table[V]) report(key string, membership bool) {
+	if t.pending != nil {
+		t.pending[key] = struct{}{}
+	}
+	t.store.onChange(Ref{t.space, key})
+	if membership {
+		t.store.onChange(Ref{t.members, ""})
+	}
+}

@@ -38,6 +38,12 @@ const (
 	Regex
 )
 
+// String is the name people see.
+func (k MatchKind) String() string { return [...]string{"Exact", "Prefix", "Regex"}[k] }
+
+// MarshalText makes dumps readable.
+func (k MatchKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // Match is a condition on a request; all parts must hold.
 type Match struct {
 	Path    StringMatch

@@ -108,9 +108,9 @@ func takesTraffic(backends []ir.WeightedBackend) bool {
 func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward) string {
 	switch {
 	case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
-		a.requestHeaders = headerEdit(f.RequestHeaderModifier)
+		return headerEdit(f.RequestHeaderModifier, &a.requestHeaders)
 	case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
-		a.responseHeaders = headerEdit(f.ResponseHeaderModifier)
+		return headerEdit(f.ResponseHeaderModifier, &a.responseHeaders)
 	case f.Type == gwv1.HTTPRouteFilterRequestRedirect && f.RequestRedirect != nil:
 		a.redirect = redirect(f.RequestRedirect)
 	case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
@@ -129,13 +129,15 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		weighted.Weight = uint32(max(*b.Weight, 0)) //nolint:gosec // not negative
 	}
 	for _, f := range b.filters {
+		message := fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
 		switch {
 		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
-			weighted.RequestHeaders = headerEdit(f.RequestHeaderModifier)
+			message = headerEdit(f.RequestHeaderModifier, &weighted.RequestHeaders)
 		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
-			weighted.ResponseHeaders = headerEdit(f.ResponseHeaderModifier)
-		default:
-			return weighted, fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
+			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
+		}
+		if message != "" {
+			return weighted, message
 		}
 	}
 	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, b.BackendObjectReference, r.protocol)
@@ -164,17 +166,6 @@ func (r *resolver) mirror(f *gwv1.HTTPRequestMirrorFilter, forward *ir.Forward) 
 		}
 	}
 	forward.Mirrors = append(forward.Mirrors, m)
-}
-
-func headerEdit(f *gwv1.HTTPHeaderFilter) ir.HeaderEdit {
-	edit := ir.HeaderEdit{Remove: f.Remove}
-	for _, h := range f.Set {
-		edit.Set = append(edit.Set, ir.Header{Name: string(h.Name), Value: h.Value})
-	}
-	for _, h := range f.Add {
-		edit.Add = append(edit.Add, ir.Header{Name: string(h.Name), Value: h.Value})
-	}
-	return edit
 }
 
 func redirect(f *gwv1.HTTPRequestRedirectFilter) *ir.Redirect {

@@ -200,6 +200,11 @@ func TestRequestsReachTheirBackends(t *testing.T) {
 			"x.org", "/cors", "500",
 		},
 		{
+			"editing the Host header is not served", "a:80:",
+			httpRoute("r", "1", "  rules: [{matches: [{path: {value: /x}}], filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: y}]}}], backendRefs: [{name: one, port: 80}]}, {backendRefs: [{name: two, port: 80}]}]"),
+			"x.org", "/x", "500",
+		},
+		{
 			"a redirect names the listener's port", "a:80: b:8080:",
 			httpRoute("r", "1", "  rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: to.org}}]}]"), "x.org", "/", "redirect to to.org:0",
 		},

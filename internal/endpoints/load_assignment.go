@@ -1,0 +1,66 @@
+package endpoints
+
+import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// LoadAssignment is where the requests to one port of a Service may go; the key is its [ir.EndpointsName]. There always is one, empty
+// where nothing serves the port: a cluster that is never told waits, one that is told there is nobody answers 503.
+//
+// Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them.
+func LoadAssignment(v *store.View, objects *store.Objects, key string) *endpointv3.ClusterLoadAssignment {
+	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(targets(v, objects, key))}
+}
+
+func targets(v *store.View, objects *store.Objects, key string) []target {
+	backend, ok := ir.ParseBackend(key)
+	if !ok {
+		return nil
+	}
+	service, ok := objects.Services.Get(v, backend.Service.String())
+	if !ok {
+		return nil
+	}
+	port, ok := servicePort(service, backend.Port)
+	if !ok {
+		return nil
+	}
+	var found []*discoveryv1.EndpointSlice
+	for _, name := range objects.SlicesByService.Keys(v, backend.Service.String()) {
+		if slice, ok := objects.EndpointSlices.Get(v, name); ok {
+			found = append(found, slice)
+		}
+	}
+	return choose(found, port.Name, service.Spec.IPFamilies)
+}
+
+// localities groups targets that are sorted by zone.
+func localities(targets []target) []*endpointv3.LocalityLbEndpoints {
+	var groups []*endpointv3.LocalityLbEndpoints
+	for i, t := range targets {
+		if i == 0 || targets[i-1].zone != t.zone {
+			group := &endpointv3.LocalityLbEndpoints{}
+			if t.zone != "" {
+				group.Locality = &corev3.Locality{Zone: t.zone}
+			}
+			groups = append(groups, group)
+		}
+		last := groups[len(groups)-1]
+		last.LbEndpoints = append(last.LbEndpoints, lbEndpoint(t.socket))
+	}
+	return groups
+}
+
+func lbEndpoint(s socket) *endpointv3.LbEndpoint {
+	return &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{
+		Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+			Address:       s.address,
+			PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: s.port},
+		}}},
+	}}}
+}

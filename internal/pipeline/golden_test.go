@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// base is what every case has: our class, two Services in the namespace `infra`.
+const base = `
+kind: GatewayClass
+metadata: {name: gatewright}
+spec: {controllerName: gatewright.dev/gateway-controller}
+---
+kind: Service
+metadata: {namespace: infra, name: v1}
+spec: {ports: [{name: http, port: 80}]}
+---
+kind: Service
+metadata: {namespace: infra, name: v2}
+spec: {ports: [{name: http, port: 80}]}
+---
+`
+
+// TestGolden has a folder for each rule of the standard, named after the conformance test that looks at it: what goes in, what proxies
+// should do (ir), and what is said of each object (status).
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	cases, err := filepath.Glob("testdata/*/in.yaml")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, path := range cases {
+		dir := filepath.Dir(path)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			in, err := os.ReadFile(path) //nolint:gosec // the test's own files
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := newGraph()
+			for _, c := range resolvetest.Load(t, base+string(in)) {
+				g.objects.Apply(c)
+			}
+			g.memo.Run()
+			compare(t, filepath.Join(dir, "ir.yaml"), irOf(g))
+			compare(t, filepath.Join(dir, "status.yaml"), statusOf(g))
+		})
+	}
+}
+
+func irOf(g *graph) map[string]any {
+	out := map[string]any{}
+	for _, key := range g.hosts.Keys(nil) {
+		host, _ := g.hosts.Get(nil, key)
+		out["virtual host "+key] = host.Rules
+	}
+	for _, key := range g.gateways.Keys(nil) {
+		r, _ := g.gateways.Get(nil, key)
+		out["ports of "+key] = r.Gateway.Ports
+	}
+	return out
+}
+
+func statusOf(g *graph) map[string]any {
+	out := map[string]any{}
+	for _, key := range g.gatewayStatus.Keys(nil) {
+		o, _ := g.gatewayStatus.Get(nil, key)
+		out[string(store.Gateway)+"/"+key] = o.outcome
+	}
+	for _, key := range g.routes.Keys(nil) {
+		r, _ := g.routes.Get(nil, key)
+		out[key] = r.Outcome
+	}
+	return out
+}
+
+func compare(t *testing.T, path string, value map[string]any) {
+	t.Helper()
+	got, err := yaml.Marshal(slim(t, value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil { //nolint:gosec // a file of the repository
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // the test's own files
+	if err != nil {
+		t.Fatalf("%v; write it with: go test ./internal/pipeline -run TestGolden -update", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (want -, got +); if that is right: go test ./internal/pipeline -run TestGolden -update\n%s", path, diff)
+	}
+}
+
+// slim leaves out what has no value, so that a case shows only what it is about.
+func slim(t *testing.T, value any) any {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loose any
+	if err := json.Unmarshal(text, &loose); err != nil {
+		t.Fatal(err)
+	}
+	return withoutEmpty(loose)
+}
+
+func withoutEmpty(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Collect(maps.Keys(v)) {
+			v[key] = withoutEmpty(v[key])
+			if isEmpty(v[key]) {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutEmpty(v[i])
+		}
+	}
+	return value
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case float64:
+		return v == 0
+	case bool:
+		return !v
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}

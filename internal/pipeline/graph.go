@@ -1,0 +1,173 @@
+package pipeline
+
+import (
+	"reflect"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+	clustertranslate "github.com/gatewright/gatewright/internal/translate/cluster"
+	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// graph is every stage of the configuration lane, from objects to what proxies, fleets and conditions should be.
+type graph struct {
+	store   *store.Store
+	memo    *memo.Graph
+	objects *store.Objects
+
+	classes  *store.Table[gateway.ResolvedClass]
+	gateways *store.Table[gateway.Resolved]
+	routes   *store.Table[route.Resolved]
+
+	hosts *store.Table[ir.VirtualHost]
+
+	gatewayStatus *store.Table[gatewayOutcome]
+
+	listeners    *store.Table[*xds.Resource]
+	tables       *store.Table[*xds.Resource]
+	virtualHosts *store.Table[*xds.Resource]
+	clusters     *store.Table[*xds.Resource]
+	certificates *store.Table[*xds.Resource]
+}
+
+// gatewayOutcome is what became of a Gateway, if it is ours.
+type gatewayOutcome struct {
+	ours    bool
+	outcome outcome.Gateway
+}
+
+// The names of the stages, in order. A report counts by them.
+const (
+	stageClass        = "class"
+	stageGateway      = "gateway"
+	stageParent       = "parent"
+	stageRoute        = "route"
+	stageStatus       = "gateway status"
+	stageVirtualHost  = "virtual host"
+	stageListener     = "translate listener"
+	stageTable        = "translate route table"
+	stageHostProto    = "translate virtual host"
+	stageClusterProto = "translate cluster"
+	stageCluster      = "cluster"
+	stageCertificate  = "translate certificate"
+)
+
+// newGraph lists the stages. Each reads only what stands above it.
+func newGraph(options ...memo.Option) *graph {
+	s := store.New()
+	g := &graph{store: s, objects: store.NewObjects(s)}
+	g.memo = memo.New(s, options...)
+
+	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
+		func(v *store.View, key string) gateway.ResolvedClass { return gateway.Class(v, g.objects, key) })
+
+	g.gateways = memo.Derive(g.memo, stageGateway, from(g.objects.Gateways), deepEqual[gateway.Resolved],
+		func(v *store.View, key string) gateway.Resolved { return gateway.Resolve(v, g.objects, g.classes, key) })
+	byPort := store.NewIndex(g.gateways, "gateway.byPort", portKeys)
+	byTable := store.NewIndex(g.gateways, "gateway.byTable", tableKeys)
+	byDomain := store.NewIndex(g.gateways, "gateway.byDomain", domainKeys)
+	byCertificate := store.NewIndex(g.gateways, "gateway.byCertificate",
+		func(_ string, r gateway.Resolved) []string { return r.Certificates() })
+
+	parents := memo.Derive(g.memo, stageParent, from(g.gateways), deepEqual[gateway.Parent],
+		func(v *store.View, key string) gateway.Parent { return gateway.Listeners(v, g.gateways, key) })
+
+	inputs := route.Inputs{Objects: g.objects, Parents: parents}
+	httpKeys := store.NewIndex(g.objects.HTTPRoutes, "HTTPRoute.key", routeKey[*gwv1.HTTPRoute](store.HTTPRoute))
+	grpcKeys := store.NewIndex(g.objects.GRPCRoutes, "GRPCRoute.key", routeKey[*gwv1.GRPCRoute](store.GRPCRoute))
+	g.routes = memo.Derive(g.memo, stageRoute, from(httpKeys, grpcKeys), deepEqual[route.Resolved],
+		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) })
+	byListener := store.NewIndex(g.routes, "route.byListener", func(_ string, r route.Resolved) []string { return r.ListenerKeys() })
+	byHost := store.NewIndex(g.routes, "route.byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
+	byVirtualHost := store.NewIndex(g.routes, "route.byVirtualHost", func(_ string, r route.Resolved) []string { return r.VirtualHostKeys() })
+	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.Backends })
+	byGatewayBackend := store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
+
+	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
+		func(v *store.View, key string) gatewayOutcome {
+			attached := func(listener string) int { return byListener.Len(v, route.ListenerKey(key, listener)) }
+			o, ours := gateway.Status(v, g.objects, g.gateways, attached, key)
+			return gatewayOutcome{ours: ours, outcome: o}
+		})
+
+	g.hosts = memo.Derive(g.memo, stageVirtualHost, from(byVirtualHost, byDomain), deepEqual[ir.VirtualHost],
+		func(v *store.View, key string) ir.VirtualHost {
+			return route.VirtualHost(v, parents, g.routes, byHost, key)
+		})
+
+	g.translate(byPort, byTable, byCertificate, byBackend, byGatewayBackend)
+	g.collectChanges()
+	return g
+}
+
+// translate lists the stages that make Envoy's resources.
+func (g *graph) translate(byPort, byTable, byCertificate *store.Index[gateway.Resolved], byBackend, byGatewayBackend *store.Index[route.Resolved]) {
+	g.listeners = memo.Derive(g.memo, stageListener, from(byPort), sameResource, func(v *store.View, key string) *xds.Resource {
+		name, port := splitKey(key)
+		r, _ := g.gateways.Get(v, name)
+		for _, p := range r.Gateway.Ports {
+			if strconv.Itoa(int(p.Number)) == port && len(p.Chains) > 0 {
+				return resource(listenertranslate.Listener(r.Gateway.Name, p))
+			}
+		}
+		return nil
+	})
+	g.tables = memo.Derive(g.memo, stageTable, from(byTable), sameResource, func(_ *store.View, key string) *xds.Resource {
+		return resource(routetranslate.Table(key))
+	})
+	g.virtualHosts = memo.Derive(g.memo, stageHostProto, from(g.hosts), sameResource, func(v *store.View, key string) *xds.Resource {
+		host, _ := g.hosts.Get(v, key)
+		return resource(routetranslate.VirtualHost(host))
+	})
+	protos := memo.Derive(g.memo, stageClusterProto, from(byBackend), sameResource, func(_ *store.View, key string) *xds.Resource {
+		backend, ok := ir.ParseBackend(key)
+		if !ok {
+			return nil
+		}
+		return resource(clustertranslate.Cluster(backend))
+	})
+	g.clusters = memo.Derive(g.memo, stageCluster, from(byGatewayBackend), sameResource, func(v *store.View, key string) *xds.Resource {
+		_, backend := splitKey(key)
+		cluster, _ := protos.Get(v, backend)
+		return cluster
+	})
+	g.certificates = memo.Derive(g.memo, stageCertificate, from(byCertificate), sameResource, func(v *store.View, key string) *xds.Resource {
+		_, name := splitKey(key)
+		certificate, problem := refs.KeyPair(v, g.objects, name)
+		if problem != nil {
+			return nil
+		}
+		return resource(listenertranslate.Secret(certificate))
+	})
+}
+
+// resource marshals a message. One that has no wire format is left out; objects from the API server never make such a message.
+func resource(message proto.Message) *xds.Resource {
+	r, err := xds.NewResource(message)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+func sameResource(a, b *xds.Resource) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Version() == b.Version()
+}
+
+func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }
+
+func from(sources ...store.Source) []store.Source { return sources }

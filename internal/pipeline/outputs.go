@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// Proxies is where Envoy's resources go.
+type Proxies interface {
+	Apply(changes []xds.Change)
+	ApplyEndpoints(changes map[string]*xds.Resource)
+}
+
+// Fleets is where the wish for a proxy fleet goes.
+type Fleets interface {
+	Set(gateway ir.Gateway)
+	Delete(gateway ir.Name)
+}
+
+// Statuses is where the outcome of each object goes. Setting an outcome without parents withdraws what was said of a route before.
+type Statuses interface {
+	SetClass(key string, o outcome.Class)
+	SetGateway(key string, o outcome.Gateway)
+	SetHTTPRoute(key string, o outcome.Route)
+	SetGRPCRoute(key string, o outcome.Route)
+	Forget(kind store.Kind, key string)
+}
+
+func (g *graph) collectChanges() {
+	g.classes.CollectChanges()
+	g.gateways.CollectChanges()
+	g.routes.CollectChanges()
+	g.gatewayStatus.CollectChanges()
+	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates} {
+		t.CollectChanges()
+	}
+}
+
+// resourceChanges takes what proxies have to learn.
+func (g *graph) resourceChanges() []xds.Change {
+	var changes []xds.Change
+	take := func(table *store.Table[*xds.Resource], describe func(key string) xds.Change) {
+		for _, key := range table.TakeChanged() {
+			change := describe(key)
+			change.Resource, _ = table.Get(nil, key)
+			changes = append(changes, change)
+		}
+	}
+	take(g.clusters, func(key string) xds.Change {
+		group, name := splitKey(key)
+		backend, _ := ir.ParseBackend(name)
+		return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: backend.EndpointsName()}
+	})
+	take(g.certificates, func(key string) xds.Change {
+		group, name := splitKey(key)
+		return xds.Change{Group: group, Type: xds.Secret, Name: name}
+	})
+	take(g.listeners, func(key string) xds.Change {
+		group, port := splitKey(key)
+		return xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}
+	})
+	take(g.tables, func(key string) xds.Change {
+		return xds.Change{Group: route.GatewayOf(key), Type: xds.RouteTable, Name: key}
+	})
+	take(g.virtualHosts, func(key string) xds.Change {
+		table, domain := splitKey(key)
+		return xds.Change{Group: route.GatewayOf(table), Type: xds.VirtualHost, Table: table, Name: domain}
+	})
+	return changes
+}
+
+// publishFleets says which fleets should run, and how.
+func (g *graph) publishFleets(fleets Fleets) {
+	for _, key := range g.gateways.TakeChanged() {
+		if r, ok := g.gateways.Get(nil, key); ok && r.Serves {
+			fleets.Set(r.Gateway)
+		} else {
+			fleets.Delete(ir.ParseName(key))
+		}
+	}
+}
+
+// publishStatuses says what became of every object whose outcome is new.
+func (g *graph) publishStatuses(statuses Statuses) {
+	for _, key := range g.classes.TakeChanged() {
+		if class, ok := g.classes.Get(nil, key); ok && class.Ours {
+			statuses.SetClass(key, class.Outcome)
+		} else {
+			statuses.Forget(store.GatewayClass, key)
+		}
+	}
+	for _, key := range g.gatewayStatus.TakeChanged() {
+		if o, ok := g.gatewayStatus.Get(nil, key); ok && o.ours {
+			statuses.SetGateway(key, o.outcome)
+		} else {
+			statuses.Forget(store.Gateway, key)
+		}
+	}
+	for _, key := range g.routes.TakeChanged() {
+		kind, name := splitRouteKey(key)
+		r, ok := g.routes.Get(nil, key)
+		switch {
+		case !ok:
+			statuses.Forget(kind, name)
+		case kind == store.GRPCRoute:
+			statuses.SetGRPCRoute(name, r.Outcome)
+		default:
+			statuses.SetHTTPRoute(name, r.Outcome)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// steps is how many random changes the properties are checked over. Each is followed by a comparison.
+const steps = 5000
+
+// both is the two lanes side by side, run by hand.
+type both struct {
+	config    *graph
+	endpoints *endpointGraph
+}
+
+func newBoth(options ...memo.Option) both {
+	return both{config: newGraph(options...), endpoints: newEndpointGraph(options...)}
+}
+
+func (b both) apply(changes ...store.Change) {
+	for _, c := range changes {
+		b.config.objects.Apply(c)
+		b.endpoints.objects.Apply(c)
+	}
+}
+
+func (b both) run() {
+	b.config.memo.Run()
+	b.endpoints.memo.Run()
+}
+
+// dump writes down everything that leaves the pipeline. Of a resource it writes the version, which is a SHA-256 of the bytes.
+func (b both) dump(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	resources := func(name string, table *store.Table[*xds.Resource]) {
+		for _, key := range table.Keys(nil) {
+			version := "none"
+			if r, _ := table.Get(nil, key); r != nil {
+				version = r.Version()
+			}
+			fmt.Fprintln(&out, name, key, version)
+		}
+	}
+	resources("listener", b.config.listeners)
+	resources("table", b.config.tables)
+	resources("virtual host", b.config.virtualHosts)
+	resources("cluster", b.config.clusters)
+	resources("certificate", b.config.certificates)
+	resources("endpoints", b.endpoints.assignments)
+	write := func(name, key string, value any) {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatalf("writing %s %s: %v", name, key, err)
+		}
+		fmt.Fprintln(&out, name, key, string(text))
+	}
+	for _, key := range b.config.classes.Keys(nil) {
+		class, _ := b.config.classes.Get(nil, key)
+		write("class", key, class.Outcome)
+	}
+	for _, key := range b.config.gateways.Keys(nil) {
+		r, _ := b.config.gateways.Get(nil, key)
+		write("fleet", key, r.Gateway)
+		o, _ := b.config.gatewayStatus.Get(nil, key)
+		write("gateway", key, o.outcome)
+	}
+	for _, key := range b.config.routes.Keys(nil) {
+		r, _ := b.config.routes.Get(nil, key)
+		write("route", key, r.Outcome)
+	}
+	return out.String()
+}
+
+func TestIncrementalEqualsCold(t *testing.T) {
+	t.Parallel()
+	w := world{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a fixed seed on purpose
+	warm := newBoth()
+	current := map[subject]store.Change{}
+	for step := range steps {
+		c := w.change()
+		warm.apply(c)
+		warm.run()
+		if c.Object == nil {
+			delete(current, subject{c.Kind, c.Key})
+		} else {
+			current[subject{c.Kind, c.Key}] = c
+		}
+
+		cold := newBoth()
+		for _, c := range current {
+			cold.apply(c)
+		}
+		cold.run()
+		if diff := cmp.Diff(cold.dump(t), warm.dump(t)); diff != "" {
+			t.Fatalf("step %d, after a change of %s %s (cold -, incremental +):\n%s", step, c.Kind, c.Key, diff)
+		}
+	}
+}
+
+func TestShuffledInputGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	w := world{rand.New(rand.NewPCG(3, 4))} //nolint:gosec // a fixed seed on purpose
+	for round := range 50 {
+		latest := map[subject]store.Change{}
+		for range 120 {
+			if c := w.change(); c.Object != nil {
+				latest[subject{c.Kind, c.Key}] = c
+			}
+		}
+		var changes []store.Change
+		for _, c := range latest {
+			changes = append(changes, c)
+		}
+		var first string
+		for range 4 {
+			w.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+			b := newBoth()
+			for i, c := range changes {
+				b.apply(c)
+				if i%7 == 0 {
+					b.run()
+				}
+			}
+			b.run()
+			switch text := b.dump(t); {
+			case first == "":
+				first = text
+			case text != first:
+				t.Fatalf("round %d: another order gives another result:\n%s", round, cmp.Diff(first, text))
+			}
+		}
+	}
+}
+
+func TestWithoutCacheGivesTheSame(t *testing.T) {
+	t.Parallel()
+	w := world{rand.New(rand.NewPCG(5, 6))} //nolint:gosec // a fixed seed on purpose
+	cached, uncached := newBoth(), newBoth(memo.WithoutCache())
+	for range 300 {
+		c := w.change()
+		cached.apply(c)
+		uncached.apply(c)
+		cached.run()
+		uncached.run()
+		if diff := cmp.Diff(uncached.dump(t), cached.dump(t)); diff != "" {
+			t.Fatalf("after a change of %s %s (without cache -, with +):\n%s", c.Kind, c.Key, diff)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package pipeline
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// world makes random objects from small pools of names, so that references meet, miss and conflict all the time.
+type world struct{ *rand.Rand }
+
+var (
+	namespaces = []string{"infra", "app", "web"}
+	hostnames  = []gwv1.Hostname{"a.example.com", "b.example.com", "*.example.com", "*.b.example.com", "other.org", "*.org"}
+	paths      = []string{"/", "/a", "/a/b", "/a/b/c", "/z", "[0-9]+", "(", "/a/"}
+)
+
+// makers has a way to make an object of each kind.
+var makers = []struct {
+	kind store.Kind
+	make func(w world) metav1.Object
+}{
+	{store.GatewayClass, world.class},
+	{store.Gateway, world.gateway},
+	{store.HTTPRoute, world.httpRoute},
+	{store.GRPCRoute, world.grpcRoute},
+	{store.ReferenceGrant, world.grant},
+	{store.Namespace, world.namespace},
+	{store.Service, world.service},
+	{store.Secret, world.secret},
+	{store.EndpointSlice, world.slice},
+	{store.Deployment, world.deployment},
+}
+
+// change makes an object come, change or go.
+func (w world) change() store.Change {
+	m := makers[w.IntN(len(makers))]
+	object := m.make(w)
+	c := store.Change{Kind: m.kind, Key: store.KeyOf(object), Object: object}
+	if w.IntN(4) == 0 {
+		c.Object = nil
+	}
+	return c
+}
+
+func pick[T any](w world, list ...T) T { return list[w.IntN(len(list))] }
+
+func (w world) coin() bool { return w.IntN(2) == 0 }
+
+func (w world) meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: namespace, Name: name, UID: types.UID(namespace + "-" + name), Generation: int64(w.IntN(3)),
+		CreationTimestamp: metav1.NewTime(time.Unix(int64(1000+w.IntN(3)), 0)),
+	}
+}
+
+func (w world) class() metav1.Object {
+	return &gwv1.GatewayClass{
+		ObjectMeta: w.meta("", pick(w, "ours", "theirs")),
+		Spec:       gwv1.GatewayClassSpec{ControllerName: pick(w, gateway.ControllerName, gateway.ControllerName, "example.com/other")},
+	}
+}
+
+func (w world) gateway() metav1.Object {
+	gw := &gwv1.Gateway{
+		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "one", "two")),
+		Spec:       gwv1.GatewaySpec{GatewayClassName: pick[gwv1.ObjectName](w, "ours", "ours", "theirs")},
+	}
+	for i := range 1 + w.IntN(4) {
+		l := gwv1.Listener{
+			Name: gwv1.SectionName(fmt.Sprintf("l%d", i)), Port: pick[int32](w, 80, 443, 8080),
+			Protocol: pick(w, gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType),
+		}
+		if w.coin() {
+			l.Hostname = new(pick(w, hostnames...))
+		}
+		if l.Protocol == gwv1.HTTPSProtocolType {
+			ref := gwv1.SecretObjectReference{Name: pick[gwv1.ObjectName](w, "cert", "other")}
+			if w.coin() {
+				ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
+			}
+			l.TLS = &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{ref}}
+		}
+		l.AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{
+			From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector)),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}},
+		}}
+		gw.Spec.Listeners = append(gw.Spec.Listeners, l)
+	}
+	return gw
+}
+
+func (w world) common() gwv1.CommonRouteSpec {
+	var spec gwv1.CommonRouteSpec
+	for range 1 + w.IntN(2) {
+		ref := gwv1.ParentReference{Name: pick[gwv1.ObjectName](w, "one", "two"), Namespace: new(gwv1.Namespace(pick(w, namespaces...)))}
+		if w.IntN(3) == 0 {
+			ref.SectionName = new(pick[gwv1.SectionName](w, "l0", "l1", "l2"))
+		}
+		spec.ParentRefs = append(spec.ParentRefs, ref)
+	}
+	return spec
+}
+
+func (w world) hostnames() []gwv1.Hostname {
+	var list []gwv1.Hostname
+	for range w.IntN(3) {
+		list = append(list, pick(w, hostnames...))
+	}
+	return list
+}
+
+func (w world) backend() gwv1.BackendRef {
+	ref := gwv1.BackendRef{Weight: new(int32(w.IntN(3)))}
+	ref.Name, ref.Port = pick[gwv1.ObjectName](w, "s1", "s2"), new(pick[int32](w, 80, 81))
+	if w.coin() {
+		ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
+	}
+	return ref
+}
+
+func (w world) httpRoute() metav1.Object {
+	r := &gwv1.HTTPRoute{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "r1", "r2", "r3"))}
+	r.Spec.CommonRouteSpec, r.Spec.Hostnames = w.common(), w.hostnames()
+	for range 1 + w.IntN(3) {
+		var rule gwv1.HTTPRouteRule
+		for range w.IntN(3) {
+			m := gwv1.HTTPRouteMatch{Path: &gwv1.HTTPPathMatch{
+				Type:  new(pick(w, gwv1.PathMatchExact, gwv1.PathMatchPathPrefix, gwv1.PathMatchRegularExpression)),
+				Value: new(pick(w, paths...)),
+			}}
+			if w.coin() {
+				m.Headers = []gwv1.HTTPHeaderMatch{{Name: "X-A", Value: pick(w, "1", "2")}}
+			}
+			rule.Matches = append(rule.Matches, m)
+		}
+		switch w.IntN(6) {
+		case 0:
+			rule.Filters = []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterRequestRedirect, RequestRedirect: &gwv1.HTTPRequestRedirectFilter{
+				Hostname: new(gwv1.PreciseHostname("to.example.com")),
+			}}}
+		case 1:
+			rule.Filters = []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterCORS}}
+		default:
+			for range w.IntN(3) {
+				rule.BackendRefs = append(rule.BackendRefs, gwv1.HTTPBackendRef{BackendRef: w.backend()})
+			}
+		}
+		r.Spec.Rules = append(r.Spec.Rules, rule)
+	}
+	return r
+}
+
+func (w world) grpcRoute() metav1.Object {
+	r := &gwv1.GRPCRoute{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "r1"))}
+	r.Spec.CommonRouteSpec, r.Spec.Hostnames = w.common(), w.hostnames()
+	rule := gwv1.GRPCRouteRule{BackendRefs: []gwv1.GRPCBackendRef{{BackendRef: w.backend()}}}
+	if w.coin() {
+		rule.Matches = []gwv1.GRPCRouteMatch{{Method: &gwv1.GRPCMethodMatch{Service: new("pkg.Service"), Method: new(pick(w, "Get", "Put"))}}}
+	}
+	r.Spec.Rules = append(r.Spec.Rules, rule)
+	return r
+}
+
+func (w world) grant() metav1.Object {
+	return &gwv1.ReferenceGrant{
+		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "g2")),
+		Spec: gwv1.ReferenceGrantSpec{
+			From: []gwv1.ReferenceGrantFrom{{
+				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "Gateway"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
+			}},
+			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret")}},
+		},
+	}
+}
+
+func (w world) namespace() metav1.Object {
+	ns := &corev1.Namespace{ObjectMeta: w.meta("", pick(w, namespaces...))}
+	ns.Labels = map[string]string{"team": pick(w, "x", "y")}
+	return ns
+}
+
+func (w world) service() metav1.Object {
+	name := pick(w, "s1", "s2", ir.FleetName("one", "ours"))
+	s := &corev1.Service{ObjectMeta: w.meta(pick(w, namespaces...), name)}
+	w.own(&s.ObjectMeta)
+	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
+	if w.coin() {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"))})
+	}
+	if w.coin() {
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "198.18.200.1"}}
+	}
+	return s
+}
+
+func (w world) own(meta *metav1.ObjectMeta) {
+	meta.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(meta.Namespace + "-one"), Controller: new(true)}}
+}
+
+func (w world) deployment() metav1.Object {
+	d := &appsv1.Deployment{ObjectMeta: w.meta(pick(w, namespaces...), ir.FleetName("one", "ours"))}
+	w.own(&d.ObjectMeta)
+	d.Status.AvailableReplicas = int32(w.IntN(2))
+	return d
+}
+
+func (w world) secret() metav1.Object {
+	s := &corev1.Secret{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "cert", "other")), Type: corev1.SecretTypeTLS}
+	pair := keyPairs()[w.IntN(2)]
+	s.Data = map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]}
+	if w.IntN(4) == 0 {
+		s.Data[corev1.TLSPrivateKeyKey] = []byte("nonsense")
+	}
+	return s
+}
+
+func (w world) slice() metav1.Object {
+	s := &discoveryv1.EndpointSlice{
+		ObjectMeta:  w.meta(pick(w, namespaces...), pick(w, "e1", "e2", "e3")),
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: new(pick(w, "http", "more")), Port: new(pick[int32](w, 8080, 8081))}},
+	}
+	s.Labels = map[string]string{discoveryv1.LabelServiceName: pick(w, "s1", "s2")}
+	for range w.IntN(4) {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Addresses:  []string{fmt.Sprintf("198.18.16.%d", w.IntN(5))},
+			Conditions: discoveryv1.EndpointConditions{Ready: new(w.coin())},
+		})
+	}
+	return s
+}
+
+// keyPairs makes two key pairs, once.
+var keyPairs = sync.OnceValue(func() [][2][]byte {
+	var pairs [][2][]byte
+	for i := range 2 {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+		if err != nil {
+			panic(err)
+		}
+		template := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com"}}
+		der, err := x509.CreateCertificate(cryptorand.Reader, template, template, &key.PublicKey, key)
+		if err != nil {
+			panic(err)
+		}
+		keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			panic(err)
+		}
+		pairs = append(pairs, [2][]byte{
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+			pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+		})
+	}
+	return pairs
+})

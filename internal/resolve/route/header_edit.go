@@ -1,0 +1,43 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// headerEdit reads a header modifier. Of what Envoy would refuse, and with it every other rule of the table, it returns a message.
+func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
+	edit.Remove = f.Remove
+	for _, list := range []struct {
+		from []gwv1.HTTPHeader
+		to   *[]ir.Header
+	}{{f.Set, &edit.Set}, {f.Add, &edit.Add}} {
+		for _, h := range list.from {
+			if strings.ContainsAny(h.Value, "\x00\r\n") {
+				return fmt.Sprintf("the value for header %s has a line break or a zero byte; remove it", h.Name)
+			}
+			*list.to = append(*list.to, ir.Header{Name: string(h.Name), Value: h.Value})
+		}
+	}
+	for _, name := range editedNames(f) {
+		if strings.EqualFold(name, "host") || strings.HasPrefix(name, ":") {
+			return fmt.Sprintf("header %s can not be edited; the URLRewrite filter changes the hostname", name)
+		}
+	}
+	return ""
+}
+
+func editedNames(f *gwv1.HTTPHeaderFilter) []string {
+	var names []string
+	for _, h := range f.Set {
+		names = append(names, string(h.Name))
+	}
+	for _, h := range f.Add {
+		names = append(names, string(h.Name))
+	}
+	return append(names, f.Remove...)
+}

@@ -1,0 +1,100 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+// The sizes beyond which the API refuses a condition or a list of them.
+const (
+	maxConditions = 8
+	maxMessage    = 32768
+)
+
+// The condition types Gatewright writes. One of these that an outcome no longer holds is removed; any other type is somebody
+// else's and is kept as it is.
+var (
+	classTypes = ownedTypes(
+		gwv1.GatewayClassConditionStatusAccepted,
+		gwv1.GatewayClassConditionStatusSupportedVersion,
+	)
+	gatewayTypes = ownedTypes(
+		gwv1.GatewayConditionAccepted,
+		gwv1.GatewayConditionProgrammed,
+		gwv1.GatewayConditionResolvedRefs,
+		gwv1.GatewayConditionInsecureFrontendValidationMode,
+	)
+	listenerTypes = ownedTypes(
+		gwv1.ListenerConditionAccepted,
+		gwv1.ListenerConditionProgrammed,
+		gwv1.ListenerConditionResolvedRefs,
+		gwv1.ListenerConditionConflicted,
+		gwv1.ListenerConditionOverlappingTLSConfig,
+	)
+	routeTypes = ownedTypes(
+		gwv1.RouteConditionAccepted,
+		gwv1.RouteConditionResolvedRefs,
+		gwv1.RouteConditionPartiallyInvalid,
+		// The standard has no word for a route that serves; it is the one Gateways and listeners use.
+		"Programmed",
+	)
+)
+
+func ownedTypes[T ~string](types ...T) map[string]bool {
+	owned := make(map[string]bool, len(types))
+	for _, t := range types {
+		owned[string(t)] = true
+	}
+	return owned
+}
+
+// seen is when and of which generation an outcome was reached.
+type seen struct {
+	generation int64
+	now        metav1.Time
+}
+
+func mergeConditions(stored []metav1.Condition, wanted []outcome.Condition, owned map[string]bool, at seen) []metav1.Condition {
+	return shared[metav1.Condition, outcome.Condition]{
+		limit: maxConditions,
+		ours: func(c metav1.Condition) bool {
+			return owned[c.Type] || slices.ContainsFunc(wanted, func(w outcome.Condition) bool { return w.Type == c.Type })
+		},
+		same:   func(c metav1.Condition, w outcome.Condition) bool { return c.Type == w.Type },
+		update: at.condition,
+	}.merge(stored, wanted)
+}
+
+// condition is the verdict as it is to be stored. The standard asks to leave a condition alone that speaks of a newer generation
+// than ours: another replica knows more, and our own next outcome will catch up.
+func (at seen) condition(stored metav1.Condition, wanted outcome.Condition) metav1.Condition {
+	if stored.ObservedGeneration > at.generation {
+		return stored
+	}
+	condition := metav1.Condition{
+		Type:               wanted.Type,
+		Status:             metav1.ConditionStatus(wanted.State),
+		ObservedGeneration: at.generation,
+		LastTransitionTime: at.now,
+		Reason:             wanted.Reason,
+		Message:            clip(wanted.Message),
+	}
+	// The API server's own default conditions carry the beginning of time, which is no transition.
+	if stored.Status == condition.Status && stored.LastTransitionTime.Unix() > 0 {
+		condition.LastTransitionTime = stored.LastTransitionTime
+	}
+	return condition
+}
+
+// clip shortens a message to what the API accepts, between characters.
+func clip(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "")
+}

@@ -1,0 +1,70 @@
+package status
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+// The sizes beyond which the API refuses a Gateway's status.
+const (
+	maxAddresses = 16
+	maxListeners = 64
+	maxKinds     = 8
+)
+
+// Gateway is the status of a Gateway of ours: conditions, addresses and listeners. Every other field stays as it is. Given what it
+// returned and the same outcome, it returns an equal status.
+func Gateway(existing gwv1.GatewayStatus, o outcome.Gateway, now metav1.Time) gwv1.GatewayStatus {
+	at := seen{o.Generation, now}
+	status := existing
+	status.Conditions = mergeConditions(existing.Conditions, o.Conditions, gatewayTypes, at)
+	status.Addresses = addresses(o.Addresses)
+	status.Listeners = listeners(existing.Listeners, o.Listeners, at)
+	return status
+}
+
+func addresses(wanted []outcome.Address) []gwv1.GatewayStatusAddress {
+	wanted = wanted[:min(len(wanted), maxAddresses)]
+	list := make([]gwv1.GatewayStatusAddress, len(wanted))
+	for i, address := range wanted {
+		kind := gwv1.IPAddressType
+		if address.Hostname {
+			kind = gwv1.HostnameAddressType
+		}
+		list[i] = gwv1.GatewayStatusAddress{Type: &kind, Value: address.Value}
+	}
+	return list
+}
+
+// listeners follows the outcome's order. An entry is ours but for the conditions others added to it, so entries of listeners that are gone go too.
+func listeners(stored []gwv1.ListenerStatus, wanted []outcome.Listener, at seen) []gwv1.ListenerStatus {
+	wanted = wanted[:min(len(wanted), maxListeners)]
+	list := make([]gwv1.ListenerStatus, 0, len(wanted))
+	for _, listener := range wanted {
+		var status gwv1.ListenerStatus
+		i := slices.IndexFunc(stored, func(s gwv1.ListenerStatus) bool { return string(s.Name) == listener.Name })
+		if i >= 0 {
+			status = stored[i]
+		}
+		status.Name = gwv1.SectionName(listener.Name)
+		status.SupportedKinds = kinds(listener.SupportedKinds)
+		status.AttachedRoutes = listener.AttachedRoutes
+		status.Conditions = mergeConditions(status.Conditions, listener.Conditions, listenerTypes, at)
+		list = append(list, status)
+	}
+	return list
+}
+
+// kinds is never nil: a listener that supports no kind says so.
+func kinds(wanted []outcome.RouteKind) []gwv1.RouteGroupKind {
+	wanted = wanted[:min(len(wanted), maxKinds)]
+	list := make([]gwv1.RouteGroupKind, len(wanted))
+	for i, kind := range wanted {
+		list[i] = gwv1.RouteGroupKind{Group: new(gwv1.Group(kind.Group)), Kind: gwv1.Kind(kind.Kind)}
+	}
+	return list
+}

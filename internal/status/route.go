@@ -1,0 +1,76 @@
+package status
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+const maxParents = 32
+
+// Route is the status of a route. Entries that another controller wrote stay untouched and in place; ours for parents the outcome no longer names go.
+// The list is never nil, because the API requires it: a nil one would be refused. Given what it returned and the same outcome, it
+// returns an equal status.
+func Route(existing gwv1.RouteStatus, o outcome.Route, controller gwv1.GatewayController, now metav1.Time) gwv1.RouteStatus {
+	at := seen{o.Generation, now}
+	status := existing
+	status.Parents = shared[gwv1.RouteParentStatus, outcome.Parent]{
+		limit: maxParents,
+		ours:  func(p gwv1.RouteParentStatus) bool { return p.ControllerName == controller },
+		same:  func(p gwv1.RouteParentStatus, w outcome.Parent) bool { return sameParent(p.ParentRef, w.Ref) },
+		update: func(p gwv1.RouteParentStatus, w outcome.Parent) gwv1.RouteParentStatus {
+			// A stored reference is the one wanted, perhaps with the API's defaults filled in: repeating it as stored avoids a write that changes nothing.
+			if p.ControllerName == "" {
+				p.ParentRef = parentReference(w.Ref)
+			}
+			p.ControllerName = controller
+			p.Conditions = mergeConditions(p.Conditions, w.Conditions, routeTypes, at)
+			return p
+		},
+	}.merge(existing.Parents, o.Parents)
+	return status
+}
+
+// sameParent compares references by meaning where the API fills in defaults, and otherwise as written: the same Gateway with and
+// without a section or a namespace is two parents.
+func sameParent(stored gwv1.ParentReference, wanted outcome.ParentRef) bool {
+	return string(stored.Name) == wanted.Name &&
+		valueOr(stored.Group, gwv1.GroupName) == gwv1.Group(valueOr(wanted.Group, gwv1.GroupName)) &&
+		valueOr(stored.Kind, "Gateway") == gwv1.Kind(valueOr(wanted.Kind, "Gateway")) &&
+		samePointed(stored.Namespace, as[gwv1.Namespace](wanted.Namespace)) &&
+		samePointed(stored.SectionName, as[gwv1.SectionName](wanted.SectionName)) &&
+		samePointed(stored.Port, wanted.Port)
+}
+
+func parentReference(ref outcome.ParentRef) gwv1.ParentReference {
+	return gwv1.ParentReference{
+		Group:       as[gwv1.Group](ref.Group),
+		Kind:        as[gwv1.Kind](ref.Kind),
+		Namespace:   as[gwv1.Namespace](ref.Namespace),
+		Name:        gwv1.ObjectName(ref.Name),
+		SectionName: as[gwv1.SectionName](ref.SectionName),
+		Port:        ref.Port,
+	}
+}
+
+func as[T ~string](text *string) *T {
+	if text == nil {
+		return nil
+	}
+	return new(T(*text))
+}
+
+func valueOr[T any](pointer *T, otherwise T) T {
+	if pointer == nil {
+		return otherwise
+	}
+	return *pointer
+}
+
+func samePointed[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"math"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	// bufferLimit is what Envoy's guide for edge proxies asks for: a slow reader must not fill the proxy's memory.
+	bufferLimit = 32 * 1024
+)
+
+// Cluster is the way to one backend. It depends on the backend's identity alone, so that it is as stable as its name.
+func Cluster(b ir.Backend) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name:                 b.Name(),
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+		EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{
+			EdsConfig:   wire.ADS(),
+			ServiceName: b.EndpointsName(),
+		},
+		ConnectTimeout:                durationpb.New(connectTimeout),
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		LbPolicy:                      clusterv3.Cluster_LEAST_REQUEST,
+		CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
+			// Endpoints that must not get requests are left out beforehand, so there is nothing to fall back to in a panic.
+			HealthyPanicThreshold: &typev3.Percent{Value: 0},
+		},
+		CircuitBreakers: withoutLimits(),
+		// Kubernetes says when an endpoint is gone; a proxy that has its own opinion would keep sending to it.
+		IgnoreHealthOnHostRemoval:     true,
+		TypedExtensionProtocolOptions: map[string]*anypb.Any{httpOptionsName: httpOptions(b.Protocol)},
+	}
+}
+
+// withoutLimits lifts Envoy's 1,024 connections and requests, which nobody asked for and which show only under load, as 503.
+// A limit is for a policy to set.
+func withoutLimits() *clusterv3.CircuitBreakers {
+	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+		Priority:           corev3.RoutingPriority_DEFAULT,
+		MaxConnections:     wrapperspb.UInt32(math.MaxUint32),
+		MaxPendingRequests: wrapperspb.UInt32(math.MaxUint32),
+		MaxRequests:        wrapperspb.UInt32(math.MaxUint32),
+		MaxRetries:         wrapperspb.UInt32(math.MaxUint32),
+	}}}
+}

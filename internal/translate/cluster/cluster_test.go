@@ -1,0 +1,68 @@
+package cluster_test
+
+import (
+	"testing"
+
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/cluster"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
+)
+
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		protocol ir.BackendProtocol
+		wantName string
+		http2    bool
+	}{
+		{"an HTTP/1.1 backend is named by its Service and port", ir.BackendHTTP1, "shop/cart/8080", false},
+		{"an HTTP/2 backend has a cluster of its own", ir.BackendHTTP2, "shop/cart/8080/http2", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := ir.Backend{Service: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8080, Protocol: tt.protocol}
+			got := cluster.Cluster(b)
+			prototest.Valid(t, got)
+			if got.GetName() != tt.wantName {
+				t.Errorf("name is %q, want %q", got.GetName(), tt.wantName)
+			}
+			if name := got.GetEdsClusterConfig().GetServiceName(); name != "shop/cart/8080" {
+				t.Errorf("endpoints are asked for as %q", name)
+			}
+			var options upstreamhttpv3.HttpProtocolOptions
+			for _, packed := range got.GetTypedExtensionProtocolOptions() {
+				if err := packed.UnmarshalTo(&options); err != nil {
+					t.Fatal(err)
+				}
+			}
+			explicit := options.GetExplicitHttpConfig()
+			if (explicit.GetHttp2ProtocolOptions() != nil) != tt.http2 || (explicit.GetHttpProtocolOptions() != nil) == tt.http2 {
+				t.Errorf("protocol is %v", explicit)
+			}
+			if !proto.Equal(got, cluster.Cluster(b)) {
+				t.Error("the same backend gave another cluster")
+			}
+		})
+	}
+}
+
+func TestClusterHasNoHiddenLimit(t *testing.T) {
+	t.Parallel()
+	const envoyDefault = 1024
+	for _, limit := range cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}).GetCircuitBreakers().GetThresholds() {
+		for what, value := range map[string]uint32{
+			"connections": limit.GetMaxConnections().GetValue(),
+			"pending":     limit.GetMaxPendingRequests().GetValue(),
+			"requests":    limit.GetMaxRequests().GetValue(),
+		} {
+			if value <= envoyDefault {
+				t.Errorf("%s are limited to %d", what, value)
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+const (
+	httpOptionsName = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+
+	// idleTimeout closes a pooled connection before most servers would: whoever closes second answers 503 to the request just sent.
+	idleTimeout = time.Minute
+
+	// The windows of HTTP/2 are those of Envoy's guide for edge proxies.
+	streamWindow     = 64 * 1024
+	connectionWindow = 1024 * 1024
+)
+
+func httpOptions(protocol ir.BackendProtocol) *anypb.Any {
+	options := &upstreamhttpv3.HttpProtocolOptions{
+		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(idleTimeout)},
+	}
+	explicit := &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{}
+	if protocol == ir.BackendHTTP2 {
+		explicit.ProtocolConfig = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+			Http2ProtocolOptions: &corev3.Http2ProtocolOptions{
+				InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
+				InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
+			},
+		}
+	} else {
+		explicit.ProtocolConfig = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_HttpProtocolOptions{
+			HttpProtocolOptions: &corev3.Http1ProtocolOptions{},
+		}
+	}
+	options.UpstreamProtocolOptions = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{ExplicitHttpConfig: explicit}
+	return wire.Any(options)
+}

@@ -1,0 +1,91 @@
+package listener
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+// The limits are those of Envoy's guide for edge proxies.
+const (
+	maxConcurrentStreams = 100
+	streamWindow         = 64 * 1024
+	connectionWindow     = 1024 * 1024
+
+	idleTimeout = time.Hour
+	// streamIdleTimeout ends a stream on which nothing moves. There is no limit on a whole request: a long upload is not an attack.
+	streamIdleTimeout     = 5 * time.Minute
+	requestHeadersTimeout = 10 * time.Second
+)
+
+const connectionManagerName = "envoy.filters.network.http_connection_manager"
+
+// connectionManager turns a connection into requests and looks each up in the chain's route table.
+func connectionManager(port ir.Port, chain ir.Chain) *listenerv3.Filter {
+	manager := &hcmv3.HttpConnectionManager{
+		CodecType:  hcmv3.HttpConnectionManager_AUTO,
+		StatPrefix: statPrefix(port),
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
+			ConfigSource:    wire.ADS(),
+			RouteConfigName: chain.RouteTable,
+		}},
+		HttpFilters:    filter.Chain(),
+		AccessLog:      accessLogs,
+		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
+
+		GenerateRequestId:          wrapperspb.Bool(true),
+		ServerHeaderTransformation: hcmv3.HttpConnectionManager_PASS_THROUGH,
+	}
+	trustNobody(manager)
+	normalise(manager)
+	limit(manager)
+	return &listenerv3.Filter{
+		Name:       connectionManagerName,
+		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: wire.Any(manager)},
+	}
+}
+
+// statPrefix is the same for all chains of a port: each prefix costs hundreds of counters.
+func statPrefix(port ir.Port) string {
+	return fmt.Sprintf("%s-%d", strings.ToLower(string(port.Protocol)), port.Number)
+}
+
+// trustNobody takes the client's address from the connection, and no client for a part of the mesh: the `x-envoy-` headers that steer
+// Envoy are removed from what any of them sends.
+func trustNobody(manager *hcmv3.HttpConnectionManager) {
+	manager.UseRemoteAddress = wrapperspb.Bool(true)
+	manager.InternalAddressConfig = &hcmv3.HttpConnectionManager_InternalAddressConfig{}
+}
+
+// normalise resolves dot segments, so that no route is reached around another. Slashes are left as they are, repeated or escaped:
+// Gateway API matches the path the client sent.
+func normalise(manager *hcmv3.HttpConnectionManager) {
+	manager.NormalizePath = wrapperspb.Bool(true)
+	manager.MergeSlashes = false
+	manager.PathWithEscapedSlashesAction = hcmv3.HttpConnectionManager_KEEP_UNCHANGED
+}
+
+func limit(manager *hcmv3.HttpConnectionManager) {
+	manager.CommonHttpProtocolOptions = &corev3.HttpProtocolOptions{
+		IdleTimeout: durationpb.New(idleTimeout),
+		// Header names may hold underscores: the standard lets routes match and set them.
+		HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_ALLOW,
+	}
+	manager.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{
+		MaxConcurrentStreams:        wrapperspb.UInt32(maxConcurrentStreams),
+		InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
+		InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
+	}
+	manager.StreamIdleTimeout = durationpb.New(streamIdleTimeout)
+	manager.RequestHeadersTimeout = durationpb.New(requestHeadersTimeout)
+}

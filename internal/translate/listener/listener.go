@@ -1,0 +1,73 @@
+package listener
+
+import (
+	"fmt"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tlsinspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+const (
+	// anyAddress is IPv4 alone: binding `::` fails where a pod has no IPv6, and a listener that can not bind serves nobody.
+	anyAddress = "0.0.0.0"
+	// bufferLimit is what Envoy's guide for edge proxies asks for: a slow reader must not fill the proxy's memory.
+	bufferLimit = 32 * 1024
+
+	tlsInspector = "envoy.filters.listener.tls_inspector"
+)
+
+// Name is the name of a Gateway's listener on one port: `<namespace>/<gateway>/<port>`.
+func Name(gateway ir.Name, port int32) string { return fmt.Sprintf("%s/%d", gateway, port) }
+
+// Listener is one socket of a Gateway's proxies, with a filter chain for each of the port's chains.
+func Listener(gateway ir.Name, port ir.Port) *listenerv3.Listener {
+	l := &listenerv3.Listener{
+		Name:                          Name(gateway, port.Number),
+		Address:                       socket(port.Number),
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+	}
+	if port.Protocol == ir.HTTPS {
+		l.ListenerFilters = []*listenerv3.ListenerFilter{{
+			Name:       tlsInspector,
+			ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: wire.Any(&tlsinspectorv3.TlsInspector{})},
+		}}
+	}
+	for _, chain := range port.Chains {
+		l.FilterChains = append(l.FilterChains, filterChain(port, chain))
+	}
+	return l
+}
+
+func filterChain(port ir.Port, chain ir.Chain) *listenerv3.FilterChain {
+	fc := &listenerv3.FilterChain{
+		Name:    chain.Name,
+		Filters: []*listenerv3.Filter{connectionManager(port, chain)},
+	}
+	if port.Protocol == ir.HTTPS {
+		fc.FilterChainMatch = serverName(chain.ServerName)
+		fc.TransportSocket = downstreamTLS(chain.Certificates)
+	}
+	return fc
+}
+
+// serverName selects the TLS connections that ask for a name, or with no name those no other chain takes. Plain text on a TLS port
+// finds no chain and is closed.
+func serverName(name string) *listenerv3.FilterChainMatch {
+	match := &listenerv3.FilterChainMatch{TransportProtocol: "tls"}
+	if name != "" {
+		match.ServerNames = []string{name}
+	}
+	return match
+}
+
+func socket(port int32) *corev3.Address {
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address:       anyAddress,
+		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)}, //nolint:gosec // a port number, validated by the API server
+	}}}
+}

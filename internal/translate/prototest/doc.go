@@ -1,0 +1,4 @@
+// Package prototest checks Envoy resources in tests.
+// Enter at [Valid].
+// It must not know what a resource is for, and nothing but tests may import it.
+package prototest

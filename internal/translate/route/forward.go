@@ -1,0 +1,73 @@
+package route
+
+import (
+	"slices"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// UnresolvedBackend names a cluster that never exists. The share of a backend that can not be resolved is sent there, which Envoy
+// answers with 500, and the other backends of the rule get exactly theirs.
+const UnresolvedBackend = "unresolved-backend"
+
+func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
+	f := rule.Forward
+	backends := slices.DeleteFunc(slices.Clone(f.Backends), func(b ir.WeightedBackend) bool { return b.Weight == 0 })
+	if len(backends) == 0 {
+		fail(r, internalServerError)
+		return
+	}
+	action := &routev3.RouteAction{ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR}
+	rewrite(action, f.Rewrite, replacement)
+	timeouts(action, f)
+	action.RequestMirrorPolicies = mirrors(f.Mirrors)
+
+	requestHeaders := rule.RequestHeaders
+	if slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return !b.RequestHeaders.IsZero() }) {
+		// Envoy applies a backend's edit before the route's. A request meets the rule first, so both become one edit at the backend.
+		for i := range backends {
+			backends[i].RequestHeaders = then(rule.RequestHeaders, backends[i].RequestHeaders)
+		}
+		requestHeaders = ir.HeaderEdit{}
+	}
+	r.RequestHeadersToAdd, r.RequestHeadersToRemove = headers(requestHeaders)
+	destination(action, backends)
+	r.Action = &routev3.Route_Route{Route: action}
+}
+
+// destination says which cluster gets a request. A single one that edits nothing needs no draw.
+func destination(action *routev3.RouteAction, backends []ir.WeightedBackend) {
+	if only := backends[0]; len(backends) == 1 && only.RequestHeaders.IsZero() && only.ResponseHeaders.IsZero() {
+		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: clusterName(only.Backend)}
+		return
+	}
+	shares := make([]*routev3.WeightedCluster_ClusterWeight, len(backends))
+	for i, b := range backends {
+		share := &routev3.WeightedCluster_ClusterWeight{Name: clusterName(b.Backend), Weight: wrapperspb.UInt32(b.Weight)}
+		share.RequestHeadersToAdd, share.RequestHeadersToRemove = headers(b.RequestHeaders)
+		share.ResponseHeadersToAdd, share.ResponseHeadersToRemove = headers(b.ResponseHeaders)
+		shares[i] = share
+	}
+	action.ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: &routev3.WeightedCluster{Clusters: shares}}
+}
+
+func clusterName(backend string) string {
+	if backend == "" {
+		return UnresolvedBackend
+	}
+	return backend
+}
+
+func rewrite(action *routev3.RouteAction, r *ir.Rewrite, replacement string) {
+	if r == nil {
+		return
+	}
+	if r.Hostname != "" {
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: r.Hostname}
+	}
+	action.PathRewrite = literal(fullPath(r.Path))
+	action.PrefixRewrite = replacement
+}

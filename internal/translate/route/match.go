@@ -1,0 +1,83 @@
+package route
+
+import (
+	"strings"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// match completes a match on the path with the rest of the conditions.
+func match(path *routev3.RouteMatch, m *ir.Match) *routev3.RouteMatch {
+	if m.Method != "" {
+		path.Headers = append(path.Headers, headerMatch(ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Value: m.Method}}))
+	}
+	for _, header := range m.Headers {
+		path.Headers = append(path.Headers, headerMatch(header))
+	}
+	for _, parameter := range m.Query {
+		path.QueryParameters = append(path.QueryParameters, &routev3.QueryParameterMatcher{
+			Name: parameter.Name,
+			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{
+				StringMatch: stringMatch(parameter.StringMatch),
+			},
+		})
+	}
+	if m.GRPC {
+		path.Grpc = &routev3.RouteMatch_GrpcRouteMatchOptions{}
+	}
+	return path
+}
+
+// pathMatch compares the path without its query. No value matches every path.
+func pathMatch(m ir.StringMatch) *routev3.RouteMatch {
+	switch {
+	case m.Value == "":
+		return plainPrefix("/")
+	case m.Kind == ir.Exact:
+		return exactPath(m.Value)
+	case m.Kind == ir.Regex:
+		return &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: regex(m.Value)}}
+	}
+	prefix := segments(m.Value)
+	if prefix == "" {
+		return plainPrefix("/")
+	}
+	return &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: prefix}}
+}
+
+// segments is a prefix without the trailing slash, which Gateway API ignores.
+func segments(prefix string) string { return strings.TrimRight(prefix, "/") }
+
+func exactPath(path string) *routev3.RouteMatch {
+	return &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: path}}
+}
+
+func plainPrefix(prefix string) *routev3.RouteMatch {
+	return &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: prefix}}
+}
+
+func headerMatch(m ir.NamedMatch) *routev3.HeaderMatcher {
+	return &routev3.HeaderMatcher{
+		Name:                 m.Name,
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: stringMatch(m.StringMatch)},
+	}
+}
+
+func stringMatch(m ir.StringMatch) *matcherv3.StringMatcher {
+	switch m.Kind {
+	case ir.Regex:
+		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: regex(m.Value)}}
+	case ir.Prefix:
+		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: m.Value}}
+	default:
+		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: m.Value}}
+	}
+}
+
+// regex is compared with the whole value, wherever Envoy uses it here.
+func regex(expression string) *matcherv3.RegexMatcher {
+	return &matcherv3.RegexMatcher{Regex: expression}
+}

@@ -1,0 +1,17 @@
+package route
+
+import (
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// Table is a route table without its virtual hosts, which are delivered beside or inside it.
+func Table(name string) *routev3.RouteConfiguration {
+	return &routev3.RouteConfiguration{
+		Name: name,
+		// Gateway API: hostnames of routes match whatever port the Host header carries.
+		IgnorePortInHostMatching: true,
+		// One rule with a backend that is not there must not make Envoy refuse the table; see UnresolvedBackend.
+		ValidateClusters: wrapperspb.Bool(false),
+	}
+}

@@ -1,0 +1,62 @@
+package route
+
+import (
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// VirtualHost is the rules of one hostname, in their order. Its name is the domain, which is unique in a table, and the name of each
+// route is that of its rule, so that what Envoy says about a route can be traced to the object it came from.
+func VirtualHost(host ir.VirtualHost) *routev3.VirtualHost {
+	routes := make([]*routev3.Route, 0, len(host.Rules))
+	for i := range host.Rules {
+		rule := &host.Rules[i]
+		for _, v := range variants(rule.Match.Path, pathEdit(rule)) {
+			routes = append(routes, route(host.Domain, rule, v))
+		}
+	}
+	return &routev3.VirtualHost{
+		Name:    host.Domain,
+		Domains: []string{host.Domain},
+		Routes:  routes,
+	}
+}
+
+func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
+	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match)}
+	r.ResponseHeadersToAdd, r.ResponseHeadersToRemove = headers(rule.ResponseHeaders)
+	switch {
+	case rule.Redirect != nil:
+		r.Action = &routev3.Route_Redirect{Redirect: redirect(domain, rule.Redirect, v.replacement)}
+	case rule.Forward != nil:
+		forward(r, rule, v.replacement)
+	case rule.Fail != nil:
+		fail(r, rule.Fail.StatusCode)
+	default:
+		fail(r, internalServerError)
+	}
+	return r
+}
+
+const internalServerError = 500
+
+// fail answers with a status. A status Envoy would not take is answered as 500, so that one rule can not spoil its table.
+func fail(r *routev3.Route, status int) {
+	answer := uint32(internalServerError)
+	if status >= 200 && status < 600 {
+		answer = uint32(status)
+	}
+	r.Action = &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: answer}}
+}
+
+func pathEdit(rule *ir.Rule) *ir.PathEdit {
+	switch {
+	case rule.Redirect != nil:
+		return rule.Redirect.Path
+	case rule.Forward != nil && rule.Forward.Rewrite != nil:
+		return rule.Forward.Rewrite.Path
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,70 @@
+package watch
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// typed adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always counts.
+func typed[T client.Object](changed func(before, after T) bool) func(before, after client.Object) bool {
+	return func(before, after client.Object) bool {
+		b, fine := before.(T)
+		a, good := after.(T)
+		return !fine || !good || replaced(before, after) || changed(b, a)
+	}
+}
+
+// changedGeneration is for kinds whose specification has a generation. Generations begin anew when an object is replaced.
+func changedGeneration(before, after client.Object) bool {
+	return replaced(before, after) || before.GetGeneration() != after.GetGeneration() || changedMetadata(before, after)
+}
+
+// replaced says that the object was deleted and made again while nobody watched.
+func replaced(before, after metav1.Object) bool { return before.GetUID() != after.GetUID() }
+
+func changedMetadata(before, after metav1.Object) bool {
+	return !maps.Equal(before.GetLabels(), after.GetLabels()) ||
+		!maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
+		!before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp())
+}
+
+func changedNamespace(before, after *corev1.Namespace) bool {
+	return !maps.Equal(before.Labels, after.Labels)
+}
+
+func changedService(before, after *corev1.Service) bool {
+	return changedMetadata(before, after) ||
+		!equality.Semantic.DeepEqual(before.Spec, after.Spec) ||
+		!equality.Semantic.DeepEqual(before.Status.LoadBalancer, after.Status.LoadBalancer)
+}
+
+func changedSecret(before, after *corev1.Secret) bool {
+	return before.Type != after.Type || !equality.Semantic.DeepEqual(before.Data, after.Data)
+}
+
+// changedEndpointSlice counts the label that names the Service: it decides whose endpoints these are.
+func changedEndpointSlice(before, after *discoveryv1.EndpointSlice) bool {
+	return before.Labels[discoveryv1.LabelServiceName] != after.Labels[discoveryv1.LabelServiceName] ||
+		before.AddressType != after.AddressType ||
+		!equality.Semantic.DeepEqual(before.Ports, after.Ports) ||
+		!equality.Semantic.DeepEqual(before.Endpoints, after.Endpoints)
+}
+
+// changedDeployment counts a new specification and how many replicas of which one serve, not the conditions that say it in words.
+func changedDeployment(before, after *appsv1.Deployment) bool {
+	b, a := before.Status, after.Status
+	return before.Generation != after.Generation ||
+		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+		b.ObservedGeneration != a.ObservedGeneration ||
+		b.Replicas != a.Replicas ||
+		b.UpdatedReplicas != a.UpdatedReplicas ||
+		b.ReadyReplicas != a.ReadyReplicas ||
+		b.AvailableReplicas != a.AvailableReplicas ||
+		b.UnavailableReplicas != a.UnavailableReplicas
+}

@@ -1,0 +1,68 @@
+package watch
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Kind is one watched kind.
+type Kind struct {
+	Name store.Kind
+	// Object is an empty object of the kind.
+	Object client.Object
+	// Changed says whether an update changed anything that is read.
+	Changed func(before, after client.Object) bool
+	// ReportsStatus says that updates which changed nothing else are reported too, because we write this kind's status.
+	ReportsStatus bool
+	// Cache says which objects are cached and what is trimmed from them, where it differs from the default.
+	Cache *cache.ByObject
+}
+
+// Kinds is every kind that is watched.
+var Kinds = []Kind{
+	{Name: store.GatewayClass, Object: &gwv1.GatewayClass{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.Gateway, Object: &gwv1.Gateway{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.HTTPRoute, Object: &gwv1.HTTPRoute{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.GRPCRoute, Object: &gwv1.GRPCRoute{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.ReferenceGrant, Object: &gwv1.ReferenceGrant{}, Changed: changedGeneration},
+	{
+		Name: store.Namespace, Object: &corev1.Namespace{}, Changed: typed(changedNamespace),
+		Cache: &cache.ByObject{Transform: trimming(trimNamespace)},
+	},
+	{Name: store.Service, Object: &corev1.Service{}, Changed: typed(changedService)},
+	{
+		Name: store.Secret, Object: &corev1.Secret{}, Changed: typed(changedSecret),
+		Cache: &cache.ByObject{
+			Field:     fields.OneTermEqualSelector("type", string(corev1.SecretTypeTLS)),
+			Transform: trimming(trimSecret),
+		},
+	},
+	{
+		Name: store.EndpointSlice, Object: &discoveryv1.EndpointSlice{}, Changed: typed(changedEndpointSlice),
+		Cache: &cache.ByObject{Transform: trimming(trimEndpointSlice)},
+	},
+	{
+		Name: store.Deployment, Object: &appsv1.Deployment{}, Changed: typed(changedDeployment),
+		Cache: &cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "gatewright"})},
+	},
+}
+
+// CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments our own, and of any object not the
+// fields that only its writer needs. An object it leaves out must be read without the cache.
+func CacheOptions() cache.Options {
+	options := cache.Options{DefaultTransform: trimming(trimNothing), ByObject: map[client.Object]cache.ByObject{}}
+	for _, kind := range Kinds {
+		if kind.Cache != nil {
+			options.ByObject[kind.Object] = *kind.Cache
+		}
+	}
+	return options
+}

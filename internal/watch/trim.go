@@ -1,0 +1,74 @@
+package watch
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// trimming makes an informer drop what nobody reads before it keeps an object: what every kind carries for its writers, and what trim takes
+// away. An informer may show an object a second time that others already read, so trim must write only where there is something to take away.
+func trimming[T client.Object](trim func(T)) toolscache.TransformFunc {
+	return func(seen any) (any, error) {
+		object, ok := seen.(client.Object)
+		if !ok {
+			return seen, nil
+		}
+		if object.GetManagedFields() != nil {
+			object.SetManagedFields(nil)
+		}
+		if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+			annotations = maps.Clone(annotations)
+			delete(annotations, corev1.LastAppliedConfigAnnotation)
+			object.SetAnnotations(annotations)
+		}
+		if typed, ok := seen.(T); ok {
+			trim(typed)
+		}
+		return seen, nil
+	}
+}
+
+func trimNothing(client.Object) {}
+
+// trimNamespace keeps the labels, which is all that selectors look at.
+func trimNamespace(n *corev1.Namespace) {
+	if n.Annotations != nil {
+		n.Annotations = nil
+	}
+}
+
+// trimSecret keeps nothing secret in memory that is not served: a TLS Secret may carry key stores and more beside its certificate.
+func trimSecret(s *corev1.Secret) {
+	if s.Annotations != nil {
+		s.Annotations = nil
+	}
+	served := make(map[string][]byte, len(s.Data))
+	for _, name := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey, corev1.ServiceAccountRootCAKey} {
+		if value, ok := s.Data[name]; ok {
+			served[name] = value
+		}
+	}
+	if len(served) != len(s.Data) {
+		s.Data = served
+	}
+}
+
+// trimEndpointSlice keeps where endpoints are and how they are, not which object stands behind them.
+func trimEndpointSlice(s *discoveryv1.EndpointSlice) {
+	if s.Annotations != nil {
+		s.Annotations = nil
+	}
+	for i := range s.Endpoints {
+		endpoint := &s.Endpoints[i]
+		if endpoint.TargetRef != nil {
+			endpoint.TargetRef = nil
+		}
+		if endpoint.DeprecatedTopology != nil {
+			endpoint.DeprecatedTopology = nil
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package watch
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	full := metav1.ObjectMeta{
+		Name: "x", ResourceVersion: "7", Labels: map[string]string{"keep": "me"},
+		Annotations:   map[string]string{"keep": "me", corev1.LastAppliedConfigAnnotation: "{}"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}
+	trimmed := metav1.ObjectMeta{Name: "x", ResourceVersion: "7", Labels: map[string]string{"keep": "me"}}
+	annotated := trimmed
+	annotated.Annotations = map[string]string{"keep": "me"}
+	status := gwv1.GatewayStatus{Conditions: []metav1.Condition{{Type: "Accepted"}}}
+
+	cases := []struct {
+		name      string
+		transform toolscache.TransformFunc
+		in, want  any
+	}{
+		{
+			name: "a Gateway keeps its version, annotations and status", transform: CacheOptions().DefaultTransform,
+			in:   &gwv1.Gateway{ObjectMeta: full, Status: status},
+			want: &gwv1.Gateway{ObjectMeta: annotated, Status: status},
+		},
+		{
+			name: "a Secret keeps only what is served", transform: transformOf[*corev1.Secret](t),
+			in:   &corev1.Secret{ObjectMeta: full, Data: map[string][]byte{"tls.crt": {1}, "tls.key": {2}, "ca.crt": {3}, "keystore.jks": {4}}},
+			want: &corev1.Secret{ObjectMeta: trimmed, Data: map[string][]byte{"tls.crt": {1}, "tls.key": {2}, "ca.crt": {3}}},
+		},
+		{
+			name: "a Namespace keeps its labels", transform: transformOf[*corev1.Namespace](t),
+			in:   &corev1.Namespace{ObjectMeta: full},
+			want: &corev1.Namespace{ObjectMeta: trimmed},
+		},
+		{
+			name: "an EndpointSlice keeps where its endpoints are", transform: transformOf[*discoveryv1.EndpointSlice](t),
+			in:   &discoveryv1.EndpointSlice{ObjectMeta: full, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, Zone: new("a"), TargetRef: &corev1.ObjectReference{}}}},
+			want: &discoveryv1.EndpointSlice{ObjectMeta: trimmed, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, Zone: new("a")}}},
+		},
+		{
+			name: "what is no object passes", transform: transformOf[*corev1.Secret](t),
+			in: toolscache.DeletedFinalStateUnknown{Key: "a/b"}, want: toolscache.DeletedFinalStateUnknown{Key: "a/b"},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.transform(c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("trimmed (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if len(full.Annotations) != 2 {
+		t.Error("annotations that others may read were modified")
+	}
+}
+
+func transformOf[T client.Object](t *testing.T) toolscache.TransformFunc {
+	t.Helper()
+	for object, options := range CacheOptions().ByObject {
+		if _, ok := object.(T); ok {
+			return options.Transform
+		}
+	}
+	t.Fatal("nothing is trimmed from this kind")
+	return nil
+}
+
+func TestCacheHoldsOnlyWhatIsRead(t *testing.T) {
+	t.Parallel()
+	selectors := map[string]string{}
+	for object, options := range CacheOptions().ByObject {
+		if options.Field != nil {
+			selectors[string(kindOf(t, object))] = options.Field.String()
+		}
+		if options.Label != nil {
+			selectors[string(kindOf(t, object))] = options.Label.String()
+		}
+	}
+	want := map[string]string{"Secret": "type=kubernetes.io/tls", "Deployment": "app.kubernetes.io/managed-by=gatewright"}
+	if diff := cmp.Diff(want, selectors); diff != "" {
+		t.Errorf("selectors (-want +got):\n%s", diff)
+	}
+}

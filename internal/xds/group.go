@@ -1,0 +1,133 @@
+package xds
+
+import (
+	"iter"
+	"maps"
+	"sync"
+)
+
+// group is what the proxies of one Gateway should have, and the streams of these proxies.
+type group struct {
+	name      string
+	endpoints *endpointTable
+
+	mu sync.RWMutex
+	// resources holds all but Endpoints and RouteTable.
+	resources [wireTypes]map[string]*named
+	tables    map[string]*routeTable
+	streams   map[*stream]struct{}
+	// forgotten is set when the cache has dropped the group.
+	forgotten bool
+}
+
+func newGroup(name string, endpoints *endpointTable) *group {
+	g := &group{name: name, endpoints: endpoints, tables: map[string]*routeTable{}, streams: map[*stream]struct{}{}}
+	for t := range g.resources {
+		g.resources[t] = map[string]*named{}
+	}
+	return g
+}
+
+func (g *group) empty() bool {
+	if len(g.streams) > 0 || len(g.tables) > 0 {
+		return false
+	}
+	for _, resources := range g.resources {
+		if len(resources) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// touched lists the names that are different now.
+type touched [wireTypes]map[string]struct{}
+
+func (t *touched) add(typ Type, name string) {
+	if t[typ] == nil {
+		t[typ] = map[string]struct{}{}
+	}
+	t[typ][name] = struct{}{}
+}
+
+// apply is called with the group locked.
+func (g *group) apply(changes []Change) {
+	var different touched
+	for _, change := range changes {
+		switch change.Type {
+		case VirtualHost:
+			g.changeTable(change.Table, &different, func(t *routeTable) bool { return t.setHost(change.Name, change.Resource) })
+		case RouteTable:
+			g.changeTable(change.Name, &different, func(t *routeTable) bool { return t.setHeader(change.Resource) })
+		case Cluster, Secret, Listener:
+			g.change(change, &different)
+		default:
+			panic("xds: " + change.Type.String() + " is not a resource of a Gateway")
+		}
+	}
+	for name := range different[RouteTable] {
+		if table := g.tables[name]; table != nil {
+			table.publish()
+		}
+	}
+	for s := range g.streams {
+		s.notify(&different)
+	}
+}
+
+func (g *group) changeTable(name string, different *touched, change func(*routeTable) bool) {
+	table, ok := g.tables[name]
+	if !ok {
+		table = &routeTable{name: name}
+		g.tables[name] = table
+	}
+	if change(table) {
+		different.add(RouteTable, name)
+	}
+	if table.empty() {
+		delete(g.tables, name)
+	}
+}
+
+func (g *group) change(change Change, different *touched) {
+	resources := g.resources[change.Type]
+	before := resources[change.Name]
+	var after *named
+	if change.Resource != nil {
+		after = newNamed(change.Name, change.Resource)
+		after.endpoints = change.Endpoints
+		resources[change.Name] = after
+	} else {
+		delete(resources, change.Name)
+	}
+	if after != nil && after.endpoints != "" && g.endpoints.use(g, after.endpoints) {
+		different.add(Endpoints, after.endpoints)
+	}
+	if before != nil && before.endpoints != "" {
+		g.endpoints.release(g, before.endpoints)
+	}
+	if before.Version() != after.Version() {
+		different.add(change.Type, change.Name)
+	}
+}
+
+// lookup returns what proxies see under a name, nil if nothing. It is called with the group locked, except for Endpoints.
+func (g *group) lookup(t Type, name string) versioned {
+	switch t {
+	case Endpoints:
+		return g.endpoints.lookup(g, name)
+	case RouteTable:
+		if table := g.tables[name]; table != nil && table.current != nil {
+			return table.current
+		}
+		return nil
+	default:
+		if n := g.resources[t][name]; n != nil {
+			return n
+		}
+		return nil
+	}
+}
+
+// names lists everything of a type that has a wildcard. It is called with the group locked.
+func (g *group) names(t Type) iter.Seq[string] { return maps.Keys(g.resources[t]) }

@@ -1,0 +1,69 @@
+package xds
+
+import (
+	"context"
+	"slices"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+)
+
+// response is what one stream is told about one type. What it says is fixed when it is made, under the stream's lock; its bytes are put together by the stream's
+// own goroutine when it is sent.
+type response struct {
+	delivery
+	typ       Type
+	resources []versioned
+	removed   []string
+}
+
+var _ cachev3.DeltaResponse = (*response)(nil)
+
+func newResponse(t Type) *response {
+	return &response{typ: t, delivery: delivery{versions: map[string]string{}}}
+}
+
+func (r *response) add(name string, resource versioned) {
+	r.versions[name] = resource.Version()
+	r.resources = append(r.resources, resource)
+}
+
+func (r *response) remove(name string) {
+	r.versions[name] = ""
+	r.removed = append(r.removed, name)
+}
+
+// GetDeltaDiscoveryResponse is called once, by the stream, immediately before sending.
+func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryResponse, error) {
+	message := &discoveryv3.DeltaDiscoveryResponse{
+		TypeUrl:          typeURLs[r.typ],
+		Resources:        make([]*discoveryv3.Resource, 0, len(r.resources)),
+		RemovedResources: slices.Sorted(slices.Values(r.removed)),
+	}
+	for _, resource := range r.resources {
+		message.Resources = append(message.Resources, resource.wire())
+	}
+	// The delivery stays until the proxy answers; the bytes do not have to.
+	r.resources = nil
+	return message, nil
+}
+
+// GetDeltaRequest tells the protocol which type is answered, the only thing it wants to know.
+func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest {
+	return &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURLs[r.typ]}
+}
+
+// GetReturnedResources is empty: what a proxy holds is kept in the subscription, where it need not be copied for each response.
+func (r *response) GetReturnedResources() map[string]string { return map[string]string{} }
+
+// GetNextVersionMap is the former name of GetReturnedResources.
+func (r *response) GetNextVersionMap() map[string]string { return r.GetReturnedResources() }
+
+// GetResponseVersion is empty: resources have versions, the whole has none.
+func (r *response) GetResponseVersion() string { return "" }
+
+// GetSystemVersion is the former name of GetResponseVersion.
+func (r *response) GetSystemVersion() (string, error) { return "", nil }
+
+// GetContext is not used by the protocol.
+func (r *response) GetContext() context.Context { return context.Background() }

@@ -1,0 +1,149 @@
+package xds
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+	"sync"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// This file is the one place that decides how virtual hosts travel: inside their RouteConfiguration. The rest of the package, and everybody who fills the
+// cache, changes virtual hosts one at a time; VHDS or scoped routes can replace what is here without either noticing.
+
+// virtualHostsField is the number of the field `virtual_hosts` of RouteConfiguration.
+const virtualHostsField protowire.Number = 2
+
+// routeTable is a RouteConfiguration kept in parts: a header and virtual hosts. Changing one virtual host among n costs O(log n) and nothing is assembled
+// before a proxy needs it.
+type routeTable struct {
+	name   string
+	header *Resource
+	hosts  *partTree
+	// sum adds up the digests of all the parts, so it follows one change without looking at the others, and does not depend on their order.
+	sum digest
+	// current is the table as proxies see it, nil if it has no header.
+	current *composedTable
+}
+
+func (t *routeTable) empty() bool { return t.header == nil && t.hosts == nil }
+
+// setHeader says whether the table is different now, which publish makes visible. A table without a header does not exist for proxies, whatever virtual hosts it has.
+func (t *routeTable) setHeader(header *Resource) bool {
+	before := t.header
+	if sameVersion(before, header) {
+		return false
+	}
+	t.header = header
+	t.replace("", before, header)
+	return true
+}
+
+// setHost says whether the table is different now. A nil host is removed.
+func (t *routeTable) setHost(name string, host *Resource) bool {
+	before := t.hosts.get(name)
+	if sameVersion(before, host) {
+		return false
+	}
+	if host == nil {
+		t.hosts = t.hosts.without(name)
+	} else {
+		t.hosts = t.hosts.with(name, priorityOf(name), host)
+	}
+	t.replace("/"+name, before, host)
+	return true
+}
+
+func (t *routeTable) replace(part string, before, after *Resource) {
+	if before != nil {
+		t.sum = t.sum.minus(digestOf(part, before.version))
+	}
+	if after != nil {
+		t.sum = t.sum.plus(digestOf(part, after.version))
+	}
+}
+
+// publish makes the table as it stands visible to proxies, in O(1).
+func (t *routeTable) publish() {
+	t.current = nil
+	if t.header != nil {
+		t.current = &composedTable{name: t.name, version: t.sum.String(), header: t.header, hosts: t.hosts}
+	}
+}
+
+// composedTable is one version of a table. Its bytes are assembled once, by the first stream that sends it.
+type composedTable struct {
+	name, version string
+	header        *Resource
+	hosts         *partTree
+	once          sync.Once
+	envelope      *discoveryv3.Resource
+}
+
+func (c *composedTable) Version() string { return c.version }
+
+func (c *composedTable) wire() *discoveryv3.Resource {
+	c.once.Do(func() {
+		c.envelope = &discoveryv3.Resource{
+			Name:     c.name,
+			Version:  c.version,
+			Resource: &anypb.Any{TypeUrl: typeURLs[RouteTable], Value: c.assemble()},
+		}
+		c.header, c.hosts = nil, nil
+	})
+	return c.envelope
+}
+
+// assemble concatenates the header's fields and one `virtual_hosts` field for each host in the order of their names. The wire format allows fields in any order.
+func (c *composedTable) assemble() []byte {
+	size := len(c.header.body.GetValue())
+	c.hosts.each(func(host *Resource) {
+		size += protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.body.GetValue()))
+	})
+	out := append(make([]byte, 0, size), c.header.body.GetValue()...)
+	c.hosts.each(func(host *Resource) {
+		out = protowire.AppendTag(out, virtualHostsField, protowire.BytesType)
+		out = protowire.AppendBytes(out, host.body.GetValue())
+	})
+	return out
+}
+
+// digest is a number of 128 bits that is added and subtracted modulo 2^128.
+type digest struct{ high, low uint64 }
+
+func digestOf(part, version string) digest {
+	sum := sha256.Sum256([]byte(part + "\x00" + version))
+	return digest{high: binary.BigEndian.Uint64(sum[:8]), low: binary.BigEndian.Uint64(sum[8:16])}
+}
+
+func (d digest) plus(e digest) digest {
+	low, carry := bits.Add64(d.low, e.low, 0)
+	high, _ := bits.Add64(d.high, e.high, carry)
+	return digest{high: high, low: low}
+}
+
+func (d digest) minus(e digest) digest {
+	low, borrow := bits.Sub64(d.low, e.low, 0)
+	high, _ := bits.Sub64(d.high, e.high, borrow)
+	return digest{high: high, low: low}
+}
+
+func (d digest) String() string {
+	var b [versionBytes]byte
+	binary.BigEndian.PutUint64(b[:8], d.high)
+	binary.BigEndian.PutUint64(b[8:], d.low)
+	return hex.EncodeToString(b[:])
+}
+
+func priorityOf(name string) uint64 { return digestOf(name, "").low }
+
+func sameVersion(a, b *Resource) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.version == b.version
+}

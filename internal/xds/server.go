@@ -1,0 +1,122 @@
+package xds
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/config"
+	deltav3 "github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// maxSent bounds a response: a proxy that connects is sent everything of a type in one.
+	maxSent = 256 << 20
+	// maxReceived bounds a request: a proxy that reconnects lists everything it holds of a type.
+	maxReceived = 64 << 20
+	// maxStreams is for each connection, of which a proxy needs one with one stream.
+	maxStreams = 16
+
+	pingInterval    = 30 * time.Second
+	pingTimeout     = 10 * time.Second
+	minPingInterval = 5 * time.Second
+	handshake       = 10 * time.Second
+	// stopPatience is how long proxies that do not read may hold back the end.
+	stopPatience = 5 * time.Second
+)
+
+// Server serves a Cache to proxies. Only delta ADS is served; the state-of-the-world protocol is answered with Unimplemented.
+type Server struct {
+	cache    *Cache
+	logger   *slog.Logger
+	metrics  *metrics
+	observer Observer
+	protocol []config.XDSOption
+}
+
+// NewServer returns a Server for a cache. The observer may be nil.
+func NewServer(cache *Cache, logger *slog.Logger, registerer prometheus.Registerer, observer Observer) *Server {
+	if observer == nil {
+		observer = nobody{}
+	}
+	var byName []string
+	for t := range wireTypes {
+		if !t.hasWildcard() {
+			byName = append(byName, typeURLs[t])
+		}
+	}
+	return &Server{
+		cache:    cache,
+		logger:   logger,
+		metrics:  newMetrics(registerer),
+		observer: observer,
+		protocol: []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
+	}
+}
+
+// Serve serves proxies until the context is done. The configuration must verify client certificates; a proxy without one is refused in any case.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls.Config) error {
+	server := grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(security)),
+		grpc.MaxSendMsgSize(maxSent),
+		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(handshake),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
+	)
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &service{Server: s, running: ctx})
+	done := make(chan struct{})
+	stopping := context.AfterFunc(ctx, func() {
+		defer close(done)
+		impatient := time.AfterFunc(stopPatience, server.Stop)
+		defer impatient.Stop()
+		server.GracefulStop()
+	})
+	err := server.Serve(listener)
+	if !stopping() {
+		<-done
+	}
+	if err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve xDS on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// service is a Server while it runs.
+type service struct {
+	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
+	*Server
+	running context.Context
+}
+
+// DeltaAggregatedResources serves one proxy. Who it is comes from its certificate and holds for the life of the stream; the node it says it is does not matter.
+func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	group, err := groupOf(connection.Context())
+	if err != nil {
+		return err
+	}
+	if !s.cache.opened.Load() {
+		return status.Error(codes.Unavailable, "not everything is known yet")
+	}
+	proxy := &stream{logger: s.logger, metrics: s.metrics, observer: s.observer}
+	s.cache.connect(proxy, group)
+	defer s.cache.disconnect(proxy)
+	s.metrics.connected.Inc()
+	defer s.metrics.connected.Dec()
+	s.observer.Connected(group)
+	defer s.observer.Disconnected(group)
+	return deltav3.NewServer(s.running, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
+}

@@ -1,0 +1,225 @@
+package xds_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// refusal asks for clusters and returns how the stream ends.
+func refusal(t *testing.T, client discoveryv3.AggregatedDiscoveryServiceClient) codes.Code {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	stream, err := client.DeltaAggregatedResources(ctx)
+	if err != nil {
+		return status.Code(err)
+	}
+	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL})
+	_, err = stream.Recv()
+	if err == nil {
+		t.Fatal("the stream was served")
+	}
+	return status.Code(err)
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{clientAuth: tls.VerifyClientCertIfGiven})
+	c.cache.Apply([]xds.Change{cluster(t, "shop/web", "secret", "")})
+	other := newAuthority(t)
+	for _, test := range []struct {
+		name         string
+		certificates []tls.Certificate
+		want         codes.Code
+	}{
+		{"no certificate is refused", nil, codes.Unauthenticated},
+		{"a certificate of a foreign authority is refused", []tls.Certificate{other.issue(t, xds.Identity("shop/web"))}, codes.Unavailable},
+		{"a certificate without a URI is refused", []tls.Certificate{c.ca.issue(t)}, codes.PermissionDenied},
+		{"a certificate with two URIs is refused", []tls.Certificate{c.ca.issue(t, xds.Identity("shop/web"), xds.Identity("a/b"))}, codes.PermissionDenied},
+		{"a certificate of another trust domain is refused", []tls.Certificate{c.ca.issue(t, "spiffe://example.org/gateway/shop/web")}, codes.PermissionDenied},
+		{"a certificate of the control plane is refused", []tls.Certificate{c.ca.issue(t, "spiffe://gatewright.dev/control-plane")}, codes.PermissionDenied},
+		{"a Gateway without a name is refused", []tls.Certificate{c.ca.issue(t, xds.Identity("shop"))}, codes.PermissionDenied},
+		{"a Gateway with more than a name is refused", []tls.Certificate{c.ca.issue(t, xds.Identity("shop/web/x"))}, codes.PermissionDenied},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := refusal(t, c.dial(test.certificates...)); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAProxySeesOnlyItsOwnGateway(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{
+		cluster(t, "a/a", "mine", ""), table(t, "a/a", "routes"),
+		cluster(t, "b/b", "theirs", ""), secret(t, "b/b", "key", "hush"), table(t, "b/b", "their-routes"),
+	})
+	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/mine": assignment(t, "eds/mine", 1), "eds/theirs": assignment(t, "eds/theirs", 2)})
+
+	p := c.connect("a/a")
+	p.send(&discoveryv3.DeltaDiscoveryRequest{
+		Node: &corev3.Node{Id: "b/b", Cluster: "b/b"}, TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"*", "theirs"},
+	})
+	p.expect(clusterURL, []string{"mine"}, []string{"theirs"})
+	p.subscribe(endpointURL, "eds/mine", "eds/theirs", "*")
+	p.expect(endpointURL, []string{"eds/mine"}, []string{"eds/theirs"})
+	p.subscribe(secretURL, "key", "*")
+	p.expect(secretURL, nil, []string{"key"})
+	p.subscribe(routeURL, "their-routes", "routes")
+	p.expect(routeURL, []string{"routes"}, []string{"their-routes"})
+
+	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/theirs": assignment(t, "eds/theirs", 3)})
+	c.cache.Apply([]xds.Change{secret(t, "b/b", "key", "changed"), cluster(t, "b/b", "more", "")})
+	p.hearsNothing()
+}
+
+func TestOnlyDeltaIsServed(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	client := c.dial(c.ca.issue(t, xds.Identity("a/a")))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	stream, err := client.StreamAggregatedResources(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = stream.Send(&discoveryv3.DiscoveryRequest{TypeUrl: clusterURL})
+	if _, err := stream.Recv(); status.Code(err) != codes.Unimplemented {
+		t.Errorf("got %v, want Unimplemented", err)
+	}
+}
+
+func TestUnknownTypesEndTheStream(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := c.connectWithoutReading("a/a")
+	p.subscribe("type.googleapis.com/envoy.service.runtime.v3.Runtime", "x")
+	if _, err := p.stream.Recv(); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("got %v, want InvalidArgument", err)
+	}
+}
+
+func TestNobodyIsServedBeforeOpen(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{closed: true})
+	if got := refusal(t, c.dial(c.ca.issue(t, xds.Identity("a/a")))); got != codes.Unavailable {
+		t.Errorf("got %s, want Unavailable", got)
+	}
+	c.cache.Open()
+	p := c.connect("a/a")
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, nil, nil)
+}
+
+func TestABigResponseArrives(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, "a/a", "big", strings.Repeat("x", 10<<20))})
+	p := c.connect("a/a")
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, []string{"big"}, nil)
+}
+
+func TestASlowProxyHoldsNobodyBack(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	// Far more than the buffers between the server and a proxy can hold, so the server is stuck in sending it.
+	c.cache.Apply([]xds.Change{cluster(t, group, "big", strings.Repeat("x", 4<<20))})
+	slow := c.connectWithoutReading(group)
+	slow.subscribe(clusterURL)
+	c.wait("gatewright_xds_responses_total cluster", 1)
+
+	quick := c.connect(group)
+	quick.subscribe(clusterURL)
+	quick.expect(clusterURL, []string{"big"}, nil)
+	for _, name := range []string{"a", "b", "c", "b", "a"} {
+		c.cache.Apply([]xds.Change{cluster(t, group, name, rand.Text())})
+		quick.expect(clusterURL, []string{name}, nil)
+	}
+	c.cache.Apply([]xds.Change{removed(cluster(t, group, "a", ""))})
+	quick.expect(clusterURL, nil, []string{"a"})
+
+	// The slow one, when it reads on, learns in one response of what is still true.
+	for _, names := range [][]string{{"big"}, {"b", "c"}} {
+		response, err := slow.stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, response, clusterURL, names, nil)
+		slow.acknowledge(response)
+	}
+}
+
+func TestMetricsCountWhatWasSent(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, "a/a", "x", ""), cluster(t, "a/a", "y", "")})
+	p := c.connect("a/a")
+	p.subscribe(clusterURL)
+	p.refuse(p.receive(), "no")
+	p.subscribe(secretURL, "none")
+	p.expect(secretURL, nil, []string{"none"})
+
+	want := map[string]float64{
+		"gatewright_xds_connected_proxies":            1,
+		"gatewright_xds_refusals_total cluster":       1,
+		"gatewright_xds_resources_sent_total cluster": 2,
+		"gatewright_xds_resources_sent_total secret":  0,
+		"gatewright_xds_responses_total cluster":      1,
+		"gatewright_xds_responses_total secret":       1,
+	}
+	got := c.measured()
+	if got["gatewright_xds_bytes_sent_total cluster"] < 100 {
+		t.Errorf("sent %v bytes", got["gatewright_xds_bytes_sent_total cluster"])
+	}
+	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.Contains(name, "bytes") })
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	p.hangUp()
+	c.wait("gatewright_xds_connected_proxies", 0)
+}
+
+func (c *control) wait(metric string, want float64) {
+	c.t.Helper()
+	for deadline := time.Now().Add(patience); c.measured()[metric] != want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("%s is %v, want %v", metric, c.measured()[metric], want)
+		}
+	}
+}
+
+// measured returns the value of each metric, by its name and type.
+func (c *control) measured() map[string]float64 {
+	c.t.Helper()
+	families, err := c.metrics.Gather()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			out[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+		}
+	}
+	return out
+}

@@ -1,0 +1,199 @@
+package xds
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	deltav3 "github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var (
+	// updateOrder is that in which a proxy learns of what it may need: clusters before whatever sends traffic to them, secrets before listeners. Endpoints
+	// stand apart: nothing waits for them and they wait for nothing, since a proxy asks for them when it has the cluster.
+	updateOrder = []Type{Cluster, Secret, Listener, RouteTable}
+	// removalOrder is that in which it learns of what it needs no more, after all updates.
+	removalOrder = []Type{RouteTable, Secret, Cluster}
+)
+
+// stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer of what happens, so
+// a proxy can only ever reach the group that its certificate names.
+type stream struct {
+	group    *group
+	logger   *slog.Logger
+	metrics  *metrics
+	observer Observer
+
+	mu            sync.Mutex
+	subscriptions [wireTypes]subscription
+}
+
+var (
+	_ cachev3.ConfigWatcher = (*stream)(nil)
+	_ deltav3.Callbacks     = (*stream)(nil)
+)
+
+// CreateDeltaWatch follows a request: the proxy wants something else, or has answered, and can take one more response of the type. The returned function takes
+// that back.
+func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse) (func(), error) {
+	t, ok := typeOf(request.GetTypeUrl())
+	if !ok {
+		return nil, status.Errorf(codes.InvalidArgument, "resources of type %q are not served", request.GetTypeUrl())
+	}
+	s.group.mu.RLock()
+	defer s.group.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if t == Endpoints {
+		s.followEndpoints(request)
+	}
+	own := &s.subscriptions[t]
+	exists := func(name string) bool { return s.group.lookup(t, name) != nil }
+	own.update(request, wanted.IsWildcard() && t.hasWildcard(), exists, s.group.names(t))
+	own.out = out
+	s.advance()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		own.out = nil
+	}, nil
+}
+
+// CreateWatch refuses the state-of-the-world protocol, which is not served.
+func (s *stream) CreateWatch(*cachev3.Request, cachev3.Subscription, chan cachev3.Response) (func(), error) {
+	return nil, status.Error(codes.Unimplemented, "only delta xDS is served")
+}
+
+// notify follows a change of the group, which is locked.
+func (s *stream) notify(different *touched) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t := range wireTypes {
+		own := &s.subscriptions[t]
+		for name := range different[t] {
+			if own.wants(name) {
+				own.mark(name, s.group.lookup(t, name) != nil)
+			}
+		}
+	}
+	s.advance()
+}
+
+// notifyEndpoints follows a change of assignments. It must not need the group's lock.
+func (s *stream) notifyEndpoints(names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := &s.subscriptions[Endpoints]
+	for _, name := range names {
+		if own.wants(name) {
+			own.mark(name, true)
+		}
+	}
+	s.advanceEndpoints()
+}
+
+// advance hands over what can be sent now. A type that has news but still waits for an answer holds back the types after it, so nothing overtakes what
+// it needs. Removals come last; to let them wait for acknowledgements, look at the unanswered responses before the second loop.
+func (s *stream) advance() {
+	s.advanceEndpoints()
+	for _, t := range updateOrder {
+		own := &s.subscriptions[t]
+		if !own.due(t) {
+			continue
+		}
+		if !own.ready() {
+			return
+		}
+		if r := own.takeUpdates(t, s.lookup(t)); r != nil {
+			own.hand(r)
+		}
+	}
+	for _, t := range removalOrder {
+		own := &s.subscriptions[t]
+		if len(own.removed) == 0 {
+			continue
+		}
+		if !own.ready() {
+			return
+		}
+		own.hand(own.takeRemovals(t))
+	}
+}
+
+func (s *stream) advanceEndpoints() {
+	own := &s.subscriptions[Endpoints]
+	if !own.due(Endpoints) || !own.ready() {
+		return
+	}
+	if r := own.takeUpdates(Endpoints, s.lookup(Endpoints)); r != nil {
+		own.hand(r)
+	}
+}
+
+func (s *stream) lookup(t Type) func(string) versioned {
+	return func(name string) versioned { return s.group.lookup(t, name) }
+}
+
+func (s *stream) followEndpoints(request *discoveryv3.DeltaDiscoveryRequest) {
+	for _, name := range request.GetResourceNamesSubscribe() {
+		s.group.endpoints.follow(s, name)
+	}
+	for _, name := range request.GetResourceNamesUnsubscribe() {
+		s.group.endpoints.unfollow(s, name)
+	}
+}
+
+// close is called when the stream is over.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.subscriptions[Endpoints].names {
+		s.group.endpoints.unfollow(s, name)
+	}
+}
+
+// OnDeltaStreamOpen does nothing: the server has admitted the stream before.
+func (s *stream) OnDeltaStreamOpen(context.Context, int64, string) error { return nil }
+
+// OnDeltaStreamClosed does nothing: the server cleans up.
+func (s *stream) OnDeltaStreamClosed(int64, *corev3.Node) {}
+
+// OnStreamDeltaRequest records an answer, if the request is one.
+func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscoveryRequest) error {
+	t, ok := typeOf(request.GetTypeUrl())
+	if !ok {
+		return nil
+	}
+	refusal := request.GetErrorDetail()
+	s.mu.Lock()
+	answered := s.subscriptions[t].answered(request.GetResponseNonce(), refusal != nil)
+	s.mu.Unlock()
+	switch {
+	case answered == nil:
+	case refusal != nil:
+		s.metrics.refusals.WithLabelValues(t.String()).Inc()
+		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "type", t.String(), "reason", refusal.GetMessage())
+		s.observer.Refused(s.group.name, t, answered.versions, refusal.GetMessage())
+	default:
+		s.observer.Acknowledged(s.group.name, t, answered.versions)
+	}
+	return nil
+}
+
+// OnStreamDeltaResponse records what is about to be sent.
+func (s *stream) OnStreamDeltaResponse(_ int64, _ *discoveryv3.DeltaDiscoveryRequest, message *discoveryv3.DeltaDiscoveryResponse) {
+	t, ok := typeOf(message.GetTypeUrl())
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	s.subscriptions[t].sentAs(message.GetNonce())
+	s.mu.Unlock()
+	s.metrics.sent(t, message)
+}

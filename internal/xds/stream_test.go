@@ -1,0 +1,405 @@
+package xds_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+const group = "shop/web"
+
+// boot lets a proxy connect the way Envoy does and brings it to rest.
+func boot(t *testing.T, c *control) *proxy {
+	t.Helper()
+	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 1), "eds/c2": assignment(t, "eds/c2", 1)})
+	c.cache.Apply([]xds.Change{
+		cluster(t, group, "c1", ""), cluster(t, group, "c2", ""), secret(t, group, "s1", ""), listener(t, "l1", ""),
+		table(t, group, "t1"), host(t, "a.example", ""), host(t, "b.example", ""),
+	})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, []string{"c1", "c2"}, nil)
+	p.subscribe(endpointURL, "eds/c1", "eds/c2")
+	p.expect(endpointURL, []string{"eds/c1", "eds/c2"}, nil)
+	p.subscribe(listenerURL)
+	p.expect(listenerURL, []string{"l1"}, nil)
+	p.subscribe(secretURL, "s1")
+	p.expect(secretURL, []string{"s1"}, nil)
+	p.subscribe(routeURL, "t1")
+	p.expect(routeURL, []string{"t1"}, nil)
+	p.hearsNothing()
+	return p
+}
+
+func TestOneChangePushesOnlyItself(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := boot(t, c)
+
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "new"), cluster(t, group, "c1", "")})
+	p.expect(clusterURL, []string{"c2"}, nil)
+	c.cache.Apply([]xds.Change{host(t, "c.example", "")})
+	p.expect(routeURL, []string{"t1"}, nil)
+	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2), "eds/c2": assignment(t, "eds/c2", 1), "eds/c9": assignment(t, "eds/c9", 1)})
+	p.expect(endpointURL, []string{"eds/c1"}, nil)
+	c.cache.Apply([]xds.Change{secret(t, group, "s1", "new"), secret(t, group, "unwanted", "")})
+	p.expect(secretURL, []string{"s1"}, nil)
+	c.cache.Apply([]xds.Change{removed(listener(t, "l1", "")), listener(t, "l2", "")})
+	p.expect(listenerURL, []string{"l2"}, []string{"l1"})
+	p.hearsNothing()
+}
+
+func TestUpdatesComeInOrderAndRemovalsLast(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := boot(t, c)
+	c.cache.Apply([]xds.Change{
+		removed(cluster(t, group, "c1", "")),
+		host(t, "a.example", "to c3"),
+		listener(t, "l1", "new"),
+		secret(t, group, "s1", "new"),
+		cluster(t, group, "c3", ""),
+	})
+	p.expect(clusterURL, []string{"c3"}, nil)
+	p.expect(secretURL, []string{"s1"}, nil)
+	p.expect(listenerURL, []string{"l1"}, nil)
+	p.expect(routeURL, []string{"t1"}, nil)
+	p.expect(clusterURL, nil, []string{"c1"})
+	c.cache.Apply([]xds.Change{removed(cluster(t, group, "c2", "")), removed(secret(t, group, "s1", "")), host(t, "a.example", "")})
+	p.expect(routeURL, []string{"t1"}, nil)
+	p.expect(secretURL, nil, []string{"s1"})
+	p.expect(clusterURL, nil, []string{"c2"})
+	p.hearsNothing()
+}
+
+func TestRoutesWaitForClustersThatCanNotBeSentYet(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := boot(t, c)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c3", "")})
+	unanswered := p.receive()
+	check(t, unanswered, clusterURL, []string{"c3"}, nil)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c4", ""), host(t, "a.example", "to c4")})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c3", "new")})
+	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2)})
+	p.expect(endpointURL, []string{"eds/c1"}, nil)
+	p.hearsNothing()
+
+	p.acknowledge(unanswered)
+	p.expect(clusterURL, []string{"c3", "c4"}, nil)
+	p.expect(routeURL, []string{"t1"}, nil)
+	p.hearsNothing()
+}
+
+func TestARefusedVersionIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := boot(t, c)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad")})
+	p.refuse(p.receive(), "bad")
+	p.hearsNothing()
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad")})
+	p.hearsNothing()
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "good")})
+	p.expect(clusterURL, []string{"c1"}, nil)
+}
+
+func TestAChangeTakenBackWhileUnansweredIsNotSent(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := boot(t, c)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c3", "")})
+	unanswered := p.receive()
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "other"), cluster(t, group, "c4", "")})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), removed(cluster(t, group, "c4", "")), removed(cluster(t, group, "c3", ""))})
+	p.acknowledge(unanswered)
+	p.expect(clusterURL, nil, []string{"c3"})
+	p.hearsNothing()
+}
+
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), cluster(t, group, "c2", ""), table(t, group, "t1"), listener(t, "l1", "")})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	clusters := versions(p.expect(clusterURL, []string{"c1", "c2"}, nil))
+	p.subscribe(routeURL, "t1")
+	routes := versions(p.expect(routeURL, []string{"t1"}, nil))
+	p.hangUp()
+
+	t.Run("with what is current brings nothing", func(t *testing.T) {
+		t.Parallel()
+		p := c.connect(group)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, InitialResourceVersions: clusters})
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}, InitialResourceVersions: routes})
+		p.hearsNothing()
+	})
+	t.Run("to another replica with the same content brings nothing", func(t *testing.T) {
+		t.Parallel()
+		other := start(t, options{})
+		other.cache.Apply([]xds.Change{table(t, group, "t1"), cluster(t, group, "c2", ""), cluster(t, group, "c1", "")})
+		p := other.connect(group)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, InitialResourceVersions: clusters})
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}, InitialResourceVersions: routes})
+		p.hearsNothing()
+	})
+	t.Run("brings what differs, and removals after the routes", func(t *testing.T) {
+		t.Parallel()
+		other := start(t, options{})
+		other.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), cluster(t, group, "c3", ""), table(t, group, "t1"), host(t, "a.example", "")})
+		p := other.connect(group)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, InitialResourceVersions: clusters})
+		p.send(&discoveryv3.DeltaDiscoveryRequest{
+			TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}, InitialResourceVersions: map[string]string{"t1": routes["t1"], "gone": "1"},
+		})
+		first := p.receive()
+		check(t, first, clusterURL, []string{"c3"}, nil)
+		second := p.receive()
+		check(t, second, routeURL, []string{"t1"}, nil)
+		p.acknowledge(first)
+		p.expect(clusterURL, nil, []string{"c1"})
+	})
+	t.Run("with only something to remove gets an answer first", func(t *testing.T) {
+		t.Parallel()
+		p := c.connect(group)
+		known := maps.Clone(clusters)
+		known["gone"] = "1"
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, InitialResourceVersions: known})
+		p.expect(clusterURL, nil, nil)
+		p.expect(clusterURL, nil, []string{"gone"})
+	})
+}
+
+func TestSubscriptions(t *testing.T) {
+	t.Parallel()
+	t.Run("a wildcard of nothing is answered", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, options{}).connect(group)
+		p.subscribe(clusterURL)
+		p.expect(clusterURL, nil, nil)
+		p.subscribe(listenerURL, "*")
+		p.expect(listenerURL, nil, nil)
+		p.hearsNothing()
+	})
+	t.Run("a name that does not exist is answered, and sent when it comes", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		p := c.connect(group)
+		p.subscribe(routeURL, "t1")
+		p.expect(routeURL, nil, []string{"t1"})
+		p.subscribe(secretURL, "s1")
+		p.expect(secretURL, nil, []string{"s1"})
+		c.cache.Apply([]xds.Change{host(t, "a.example", "")})
+		p.hearsNothing()
+		c.cache.Apply([]xds.Change{table(t, group, "t1"), secret(t, group, "s1", "")})
+		p.expect(secretURL, []string{"s1"}, nil)
+		p.expect(routeURL, []string{"t1"}, nil)
+	})
+	t.Run("a first request for no names is not a wildcard where names are needed", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
+		p := c.connect(group)
+		p.subscribe(secretURL)
+		p.hearsNothing()
+	})
+	t.Run("what is asked for again is sent again", func(t *testing.T) {
+		t.Parallel()
+		p := boot(t, start(t, options{}))
+		p.subscribe(endpointURL, "eds/c1")
+		p.expect(endpointURL, []string{"eds/c1"}, nil)
+	})
+	t.Run("what is given up is not sent any more", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		p := boot(t, c)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: endpointURL, ResourceNamesUnsubscribe: []string{"eds/c1"}})
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: routeURL, ResourceNamesUnsubscribe: []string{"t1"}})
+		p.hearsNothing()
+		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2)})
+		c.cache.Apply([]xds.Change{host(t, "a.example", "new")})
+		p.hearsNothing()
+	})
+	t.Run("a wildcard can be replaced by names", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		p := boot(t, c)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"c1"}, ResourceNamesUnsubscribe: []string{"*"}})
+		p.expect(clusterURL, []string{"c1"}, nil)
+		c.cache.Apply([]xds.Change{cluster(t, group, "c2", "new"), cluster(t, group, "c1", "new")})
+		p.expect(clusterURL, []string{"c1"}, nil)
+	})
+	t.Run("a name given up below a wildcard is answered", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		p := boot(t, c)
+		p.subscribe(clusterURL, "c1", "*")
+		p.expect(clusterURL, []string{"c1"}, nil)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, ResourceNamesUnsubscribe: []string{"c1"}})
+		p.expect(clusterURL, []string{"c1"}, nil)
+	})
+}
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	t.Run("that nobody has published are empty until they come", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+		p := c.connect(group)
+		p.subscribe(endpointURL, "eds/c1")
+		p.expect(endpointURL, []string{"eds/c1"}, nil)
+		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 1)})
+		p.expect(endpointURL, []string{"eds/c1"}, nil)
+		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": nil})
+		p.expect(endpointURL, []string{"eds/c1"}, nil)
+	})
+	t.Run("can be seen while a cluster names them", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 1)})
+		p := c.connect(group)
+		p.subscribe(endpointURL, "eds/c1")
+		p.expect(endpointURL, nil, []string{"eds/c1"})
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+		p.expect(endpointURL, []string{"eds/c1"}, nil)
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "new")})
+		p.hearsNothing()
+		c.cache.Apply([]xds.Change{removed(cluster(t, group, "c1", ""))})
+		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2)})
+		p.hearsNothing()
+		p.subscribe(endpointURL, "eds/c1")
+		p.expect(endpointURL, nil, []string{"eds/c1"})
+	})
+}
+
+// journal writes down what an Observer is told.
+type journal chan string
+
+func (j journal) Connected(group string)    { j <- "connected " + group }
+func (j journal) Disconnected(group string) { j <- "disconnected " + group }
+func (j journal) Acknowledged(group string, t xds.Type, versions map[string]string) {
+	j <- fmt.Sprintf("acknowledged %s %s %v", group, t, slices.Sorted(maps.Keys(versions)))
+}
+
+func (j journal) Refused(group string, t xds.Type, versions map[string]string, reason string) {
+	j <- fmt.Sprintf("refused %s %s %v %s", group, t, slices.Sorted(maps.Keys(versions)), reason)
+}
+
+func TestTheObserverLearnsOfAnswers(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c := start(t, options{observer: j})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), cluster(t, group, "c2", "")})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.take()
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "bad")})
+	p.refuse(p.receive(), "bad")
+	p.subscribe(secretURL, "none")
+	p.receive()
+	p.hangUp()
+	for _, want := range []string{
+		"connected shop/web", "acknowledged shop/web cluster [c1 c2]", "refused shop/web cluster [c2] bad", "disconnected shop/web",
+	} {
+		select {
+		case got := <-j:
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("no %q", want)
+		}
+	}
+}
+
+func TestManyChangesAtOnceEndInTheSameState(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	const rounds, proxies = 300, 4
+	var connected sync.WaitGroup
+	finished := make(chan map[string]map[string]string, proxies)
+	for range proxies {
+		p := c.connect(group)
+		connected.Add(1)
+		go func() { finished <- p.follow(&connected) }()
+	}
+	connected.Wait()
+
+	var writers sync.WaitGroup
+	writers.Go(func() {
+		for i := range rounds {
+			note, name := fmt.Sprint(i), fmt.Sprintf("c%d", i%7)
+			change := cluster(t, group, name, note)
+			if i%5 == 0 {
+				change = removed(change)
+			}
+			c.cache.Apply([]xds.Change{change, cluster(t, group, "c0", note), host(t, name+".example", note), table(t, group, "t1")})
+		}
+	})
+	writers.Go(func() {
+		for i := range rounds {
+			c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c0": assignment(t, "eds/c0", uint32(i+1)), "eds/c1": assignment(t, "eds/c1", uint32(i+1))})
+		}
+	})
+	writers.Wait()
+	last := cluster(t, group, "last", "")
+	c.cache.Apply([]xds.Change{last, host(t, "last.example", "")})
+
+	reference := c.connect(group)
+	want := map[string]map[string]string{}
+	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
+		{TypeUrl: clusterURL}, {TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}}, {TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c0"}},
+	} {
+		reference.send(request)
+		want[request.GetTypeUrl()] = versions(reference.take())
+	}
+	for range proxies {
+		got := <-finished
+		for url := range want {
+			if !maps.Equal(got[url], want[url]) {
+				t.Errorf("%s: a proxy that followed holds %v, one that came later %v", url, got[url], want[url])
+			}
+		}
+	}
+}
+
+// follow subscribes, acknowledges everything, and returns what the proxy holds when nothing more comes.
+func (p *proxy) follow(ready *sync.WaitGroup) map[string]map[string]string {
+	p.subscribe(clusterURL)
+	p.subscribe(routeURL, "t1")
+	p.subscribe(endpointURL, "eds/c0")
+	held := map[string]map[string]string{clusterURL: {}, routeURL: {}, endpointURL: {}}
+	for i := 0; ; i++ {
+		if i == 3 {
+			ready.Done()
+		}
+		var response *discoveryv3.DeltaDiscoveryResponse
+		select {
+		case response = <-p.responses:
+		case <-time.After(2 * time.Second):
+			return held
+		}
+		maps.Copy(held[response.GetTypeUrl()], versions(response))
+		for _, name := range response.GetRemovedResources() {
+			delete(held[response.GetTypeUrl()], name)
+		}
+		p.acknowledge(response)
+	}
+}
+
+func versions(response *discoveryv3.DeltaDiscoveryResponse) map[string]string {
+	out := map[string]string{}
+	for _, resource := range response.GetResources() {
+		out[resource.GetName()] = resource.GetVersion()
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package xds
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+)
+
+const wildcardName = "*"
+
+type set = map[string]struct{}
+
+// subscription is what one stream has to do with one type: what the proxy wants, holds, answered and has yet to be told. Whatever it has yet to be told is a
+// set of names that exist or that the proxy holds, never a queue, so a proxy that does not read costs no more than one that does.
+type subscription struct {
+	active   bool
+	wildcard bool
+	names    set
+
+	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same version again.
+	sent map[string]string
+	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
+	unanswered []*delivery
+	// acknowledged and refused are the nonces of the last response the proxy took and the last it did not.
+	acknowledged, refused string
+
+	// changed are wanted names whose version may differ from the one sent.
+	changed set
+	// removed are names that were sent and exist no more.
+	removed set
+	// absent are names that were asked for and do not exist, which the proxy is told at once so that it does not wait.
+	absent set
+	// owed says that the proxy waits for a response, even an empty one.
+	owed bool
+
+	// out takes one response; it is nil until the proxy asks, or answers, again.
+	out chan cachev3.DeltaResponse
+}
+
+// delivery is what one response carried: a version for each name, empty if it was removed.
+type delivery struct {
+	nonce    string
+	versions map[string]string
+}
+
+func (s *subscription) wants(name string) bool {
+	if s.wildcard {
+		return true
+	}
+	_, ok := s.names[name]
+	return ok
+}
+
+// update follows a request. all lists the names that exist.
+func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildcard bool, exists func(string) bool, all iter.Seq[string]) {
+	first := !s.active
+	if first {
+		s.active = true
+		s.names = set{}
+		s.sent = map[string]string{}
+		maps.Copy(s.sent, request.GetInitialResourceVersions())
+		s.changed, s.removed, s.absent = set{}, set{}, set{}
+	}
+	for _, name := range request.GetResourceNamesSubscribe() {
+		if name == wildcardName {
+			continue
+		}
+		s.names[name] = struct{}{}
+		if !first {
+			// A client may ask again for what it has forgotten, and must be given it.
+			delete(s.sent, name)
+		}
+		s.ask(name, exists(name))
+	}
+	for _, name := range request.GetResourceNamesUnsubscribe() {
+		if _, ok := s.names[name]; !ok {
+			continue
+		}
+		delete(s.names, name)
+		s.forget(name)
+		if wildcard {
+			// The protocol wants an answer about what is now only covered by the wildcard.
+			s.ask(name, exists(name))
+		}
+	}
+	s.setWildcard(wildcard, first, exists, all)
+	// Before removing what a reconnecting proxy holds, it gets a response without removals. It answers after having asked for all other types, so by
+	// then whatever stops using the removed is ahead of the removal.
+	s.owed = s.owed || first && len(s.removed) > 0
+}
+
+func (s *subscription) setWildcard(wildcard, first bool, exists func(string) bool, all iter.Seq[string]) {
+	switch before := s.wildcard; {
+	case wildcard && !before:
+		s.wildcard = true
+		s.owed = s.owed || len(s.sent) == 0
+		for name := range all {
+			s.changed[name] = struct{}{}
+		}
+		for name := range s.sent {
+			if !exists(name) {
+				s.removed[name] = struct{}{}
+			}
+		}
+	case !wildcard && (before || first):
+		s.wildcard = false
+		for _, known := range []iter.Seq[string]{maps.Keys(s.sent), maps.Keys(s.changed), maps.Keys(s.removed)} {
+			for _, name := range slices.Collect(known) {
+				if !s.wants(name) {
+					s.forget(name)
+				}
+			}
+		}
+	}
+}
+
+// ask records that the proxy is to be told about a name in any case.
+func (s *subscription) ask(name string, exists bool) {
+	if _, held := s.sent[name]; exists || held {
+		s.mark(name, exists)
+		return
+	}
+	s.absent[name] = struct{}{}
+}
+
+// mark records that a wanted name is different, or gone.
+func (s *subscription) mark(name string, exists bool) {
+	_, waiting := s.changed[name]
+	_, named := s.names[name]
+	_, held := s.sent[name]
+	switch {
+	case exists:
+		s.changed[name] = struct{}{}
+		delete(s.removed, name)
+		delete(s.absent, name)
+		return
+	case held:
+		s.removed[name] = struct{}{}
+	case waiting && named:
+		s.absent[name] = struct{}{}
+	}
+	delete(s.changed, name)
+}
+
+func (s *subscription) forget(name string) {
+	delete(s.sent, name)
+	delete(s.changed, name)
+	delete(s.removed, name)
+	delete(s.absent, name)
+}
+
+// ready says whether a response can be handed over without waiting. Only the stream takes from out, and whoever puts into it holds the stream's lock.
+func (s *subscription) ready() bool { return s.out != nil && len(s.out) < cap(s.out) }
+
+// due says whether there may be something to tell besides late removals.
+func (s *subscription) due(t Type) bool {
+	return s.owed || len(s.changed) > 0 || len(s.absent) > 0 || !t.removedLate() && len(s.removed) > 0
+}
+
+// takeUpdates returns everything there is to tell but late removals, nil if there is nothing, and regards it as sent.
+func (s *subscription) takeUpdates(t Type, lookup func(string) versioned) *response {
+	r := newResponse(t)
+	for _, name := range slices.Sorted(maps.Keys(s.changed)) {
+		resource := lookup(name)
+		if resource == nil {
+			s.ask(name, false)
+			continue
+		}
+		if s.sent[name] != resource.Version() {
+			s.sent[name] = resource.Version()
+			r.add(name, resource)
+		}
+	}
+	for name := range s.absent {
+		r.remove(name)
+	}
+	s.changed, s.absent = set{}, set{}
+	if !t.removedLate() {
+		s.takeRemovalsInto(r)
+	}
+	owed := s.owed
+	s.owed = false
+	if len(r.versions) == 0 && !owed {
+		return nil
+	}
+	return r
+}
+
+// takeRemovals returns the removals and regards them as sent.
+func (s *subscription) takeRemovals(t Type) *response {
+	r := newResponse(t)
+	s.takeRemovalsInto(r)
+	return r
+}
+
+func (s *subscription) takeRemovalsInto(r *response) {
+	for name := range s.removed {
+		delete(s.sent, name)
+		r.remove(name)
+	}
+	s.removed = set{}
+}
+
+// hand passes a response to the stream. The subscription is not ready again before the proxy's next request.
+func (s *subscription) hand(r *response) {
+	s.unanswered = append(s.unanswered, &r.delivery)
+	s.out <- r
+	s.out = nil
+}
+
+// sentAs gives the oldest response that has none its nonce.
+func (s *subscription) sentAs(nonce string) {
+	for _, d := range s.unanswered {
+		if d.nonce == "" {
+			d.nonce = nonce
+			return
+		}
+	}
+}
+
+// answered returns what the proxy answered to, nil if the nonce is not known. An answer covers all responses before it.
+func (s *subscription) answered(nonce string, refused bool) *delivery {
+	i := slices.IndexFunc(s.unanswered, func(d *delivery) bool { return d.nonce == nonce })
+	if nonce == "" || i < 0 {
+		return nil
+	}
+	d := s.unanswered[i]
+	s.unanswered = slices.Delete(s.unanswered, 0, i+1)
+	if refused {
+		s.refused = nonce
+	} else {
+		s.acknowledged = nonce
+	}
+	return d
+}

@@ -1,0 +1,63 @@
+package xds
+
+import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+
+// Type is a kind of resource.
+type Type uint8
+
+// The kinds of resources, in the order in which a proxy learns of them.
+const (
+	Cluster Type = iota
+	Endpoints
+	Secret
+	Listener
+	RouteTable
+	// wireTypes counts the kinds above, which are those a proxy can ask for.
+	wireTypes
+	// VirtualHost is a part of a RouteTable; see routetable.go for how it travels.
+	VirtualHost
+)
+
+var typeURLs = [wireTypes]string{
+	Cluster:    resourcev3.ClusterType,
+	Endpoints:  resourcev3.EndpointType,
+	Secret:     resourcev3.SecretType,
+	Listener:   resourcev3.ListenerType,
+	RouteTable: resourcev3.RouteType,
+}
+
+// String is the name used in logs and metrics.
+func (t Type) String() string {
+	switch t {
+	case Cluster:
+		return "cluster"
+	case Endpoints:
+		return "endpoints"
+	case Secret:
+		return "secret"
+	case Listener:
+		return "listener"
+	case RouteTable:
+		return "route_table"
+	case VirtualHost:
+		return "virtual_host"
+	default:
+		return "unknown"
+	}
+}
+
+func typeOf(url string) (Type, bool) {
+	for t, known := range typeURLs {
+		if known == url {
+			return Type(t), true
+		}
+	}
+	return 0, false
+}
+
+// hasWildcard says whether a proxy can subscribe to everything of the type. The others are asked for by name, even by a client that sends "*".
+func (t Type) hasWildcard() bool { return t == Cluster || t == Listener }
+
+// removedLate says whether something else may still use what is removed, so that its removal waits until every update was sent. Nothing uses listeners, and
+// Envoy has to see the old one leave together with a new one on the same address; endpoints come and go with the proxy's own interest.
+func (t Type) removedLate() bool { return t == Cluster || t == Secret || t == RouteTable }

@@ -40,6 +40,7 @@ func newSheet(options ...memo.Option) *sheet {
 	return sh
 }
 
+//nolint:paralleltest // each step builds on the one before
 func TestRunComputesOnlyWhatReadAChange(t *testing.T) {
 	t.Parallel()
 	sh := newSheet()

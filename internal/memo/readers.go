@@ -41,7 +41,7 @@ func (r *readers) allocate(s *stage, key string) node {
 		return n
 	}
 	r.nodes = append(r.nodes, owner{stage: s, key: key})
-	return node(len(r.nodes) - 1)
+	return node(len(r.nodes) - 1) //nolint:gosec // there are fewer than 2^31 values
 }
 
 // forget makes every entry of a node stale.
@@ -65,7 +65,7 @@ func (r *readers) replace(n node, v *store.View) {
 	v.Reads(func(ref store.Ref) {
 		r.by[ref] = append(r.by[ref], entry{n, o.epoch})
 	})
-	o.reads = int32(v.Len())
+	o.reads = int32(v.Len()) //nolint:gosec // nothing reads 2^31 records
 	r.entries += v.Len()
 	r.live += v.Len()
 }

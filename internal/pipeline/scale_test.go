@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +15,6 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // site is one Gateway with n routes of a hostname each, over a tenth as many Services.
@@ -60,7 +59,7 @@ func (s site) route(i int, path string) store.Change {
 	return change(store.HTTPRoute, r)
 }
 
-func (s site) slice(i, address int) store.Change {
+func (site) slice(i, address int) store.Change {
 	e := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("s%d-x", i), Labels: map[string]string{discoveryv1.LabelServiceName: fmt.Sprintf("s%d", i)}},
 		AddressType: discoveryv1.AddressTypeIPv4,

@@ -129,7 +129,7 @@ func (w world) hostnames() []gwv1.Hostname {
 }
 
 func (w world) backend() gwv1.BackendRef {
-	ref := gwv1.BackendRef{Weight: new(int32(w.IntN(3)))}
+	ref := gwv1.BackendRef{Weight: new(w.Int32N(3))}
 	ref.Name, ref.Port = pick[gwv1.ObjectName](w, "s1", "s2"), new(pick[int32](w, 80, 81))
 	if w.coin() {
 		ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
@@ -201,7 +201,7 @@ func (w world) namespace() metav1.Object {
 func (w world) service() metav1.Object {
 	name := pick(w, "s1", "s2", ir.FleetName("one", "ours"))
 	s := &corev1.Service{ObjectMeta: w.meta(pick(w, namespaces...), name)}
-	w.own(&s.ObjectMeta)
+	own(&s.ObjectMeta)
 	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
 	if w.coin() {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"))})
@@ -212,14 +212,14 @@ func (w world) service() metav1.Object {
 	return s
 }
 
-func (w world) own(meta *metav1.ObjectMeta) {
+func own(meta *metav1.ObjectMeta) {
 	meta.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(meta.Namespace + "-one"), Controller: new(true)}}
 }
 
 func (w world) deployment() metav1.Object {
 	d := &appsv1.Deployment{ObjectMeta: w.meta(pick(w, namespaces...), ir.FleetName("one", "ours"))}
-	w.own(&d.ObjectMeta)
-	d.Status.AvailableReplicas = int32(w.IntN(2))
+	own(&d.ObjectMeta)
+	d.Status.AvailableReplicas = w.Int32N(2)
 	return d
 }
 

@@ -34,10 +34,11 @@ func (a *Authority) Marshal() (map[string][]byte, error) {
 	return data, nil
 }
 
-// Unmarshal is the inverse of [Authority.Marshal]. It is nil for data that holds nothing yet; an error names the key that is corrupt.
+// Unmarshal is the inverse of [Authority.Marshal]. It is nil for data that holds nothing yet, which [Advance] starts from; an error
+// names the key that is corrupt.
 func Unmarshal(data map[string][]byte) (*Authority, error) {
 	if len(data[BundleKey]) == 0 && len(data[CurrentKey]) == 0 && len(data[NextKey]) == 0 {
-		return nil, nil //nolint:nilnil // nothing yet is a state of its own, which [Advance] starts from.
+		return nil, nil
 	}
 	trusted, err := decodeBundle(data[BundleKey])
 	if err != nil {

@@ -50,18 +50,7 @@ func spell(conditions []metav1.Condition) string {
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	foreign := stored("example.com/Checked", metav1.ConditionTrue, 1)
-	many := func(n int) (conditions []metav1.Condition) {
-		for i := range n {
-			conditions = append(conditions, stored(fmt.Sprintf("example.com/%d", i), metav1.ConditionTrue, 1))
-		}
-		return conditions
-	}
-	cases := []struct {
-		name   string
-		stored []metav1.Condition
-		wanted []outcome.Condition
-		want   string
-	}{
+	checkConditions(t, []conditionCase{
 		{
 			name:   "a new condition changed now",
 			wanted: []outcome.Condition{wanted("Accepted", outcome.True)},
@@ -108,19 +97,36 @@ func TestConditions(t *testing.T) {
 			wanted: []outcome.Condition{wanted("Accepted", outcome.True), wanted("Accepted", outcome.False)},
 			want:   "Accepted=True@2!",
 		},
+	})
+}
+
+func TestConditionsStayWithinTheLimitOfTheAPI(t *testing.T) {
+	t.Parallel()
+	checkConditions(t, []conditionCase{
 		{
 			name:   "with little room left, ours go in by their order",
-			stored: append(many(7), stored("Programmed", metav1.ConditionTrue, 1)),
+			stored: append(foreigners(7), stored("Programmed", metav1.ConditionTrue, 1)),
 			wanted: []outcome.Condition{wanted("Accepted", outcome.True), wanted("Programmed", outcome.True)},
-			want:   spell(many(7)) + " Accepted=True@2!",
+			want:   spell(foreigners(7)) + " Accepted=True@2!",
 		},
 		{
 			name:   "with no room left, what others wrote stays",
-			stored: many(8),
+			stored: foreigners(8),
 			wanted: []outcome.Condition{wanted("Accepted", outcome.True)},
-			want:   spell(many(8)),
+			want:   spell(foreigners(8)),
 		},
-	}
+	})
+}
+
+type conditionCase struct {
+	name   string
+	stored []metav1.Condition
+	wanted []outcome.Condition
+	want   string
+}
+
+func checkConditions(t *testing.T, cases []conditionCase) {
+	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -134,6 +140,13 @@ func TestConditions(t *testing.T) {
 			}
 		})
 	}
+}
+
+func foreigners(n int) (conditions []metav1.Condition) {
+	for i := range n {
+		conditions = append(conditions, stored(fmt.Sprintf("example.com/%d", i), metav1.ConditionTrue, 1))
+	}
+	return conditions
 }
 
 func TestLongMessageIsCutBetweenCharacters(t *testing.T) {

@@ -66,9 +66,11 @@ type Writer struct {
 	now     func() metav1.Time
 	http    target[gwv1.HTTPRoute, *gwv1.HTTPRoute, gwv1.RouteStatus, outcome.Route]
 	grpc    target[gwv1.GRPCRoute, *gwv1.GRPCRoute, gwv1.RouteStatus, outcome.Route]
-	mu      sync.Mutex
-	wishes  map[item]*wish
-	queue   workqueue.TypedRateLimitingInterface[item] // nil unless leading
+
+	mu     sync.Mutex
+	wishes map[item]*wish
+	// queue is nil unless this replica leads.
+	queue workqueue.TypedRateLimitingInterface[item]
 }
 
 type item struct {
@@ -162,7 +164,7 @@ func (w *Writer) Forget(kind Kind, key string) {
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader writes.
-func (w *Writer) NeedLeaderElection() bool { return true }
+func (*Writer) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable: it writes every outcome known so far and each that comes, until the context ends.
 func (w *Writer) Start(ctx context.Context) error {

@@ -75,11 +75,11 @@ func (b *bench) start(t *testing.T) {
 		}
 	}()
 	t.Cleanup(b.stop)
-	b.settle()
+	settle()
 }
 
 // settle lets all retries and pauses pass.
-func (b *bench) settle() { <-time.After(10 * time.Minute) }
+func settle() { <-time.After(10 * time.Minute) }
 
 func (b *bench) wrote(t *testing.T, want int32) {
 	t.Helper()
@@ -111,15 +111,9 @@ func acceptedBy(names ...string) outcome.Route {
 	return o
 }
 
-// inBubble runs a test in time that passes only when every goroutine waits.
-func inBubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	synctest.Test(t, test)
-}
-
 func TestWriterWritesEachKind(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		meta := metav1.ObjectMeta{Namespace: "default", Name: "x"}
 		class, gateway := &gwv1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}}, &gwv1.Gateway{ObjectMeta: meta}
 		http, grpc := &gwv1.HTTPRoute{ObjectMeta: meta}, &gwv1.GRPCRoute{ObjectMeta: meta}
@@ -130,7 +124,7 @@ func TestWriterWritesEachKind(t *testing.T) {
 		b.SetGateway("default/x", outcome.Gateway{Conditions: conditions})
 		b.SetHTTPRoute("default/x", acceptedBy("gw"))
 		b.SetGRPCRoute("default/x", acceptedBy("gw"))
-		b.settle()
+		settle()
 		b.wrote(t, 4)
 		for _, object := range []client.Object{class, gateway, http, grpc} {
 			if err := b.cluster.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -145,11 +139,11 @@ func TestWriterWritesEachKind(t *testing.T) {
 
 func TestWriterWritesNothingBeforeItLeads(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.SetHTTPRoute("default/r", acceptedBy("gw"))
 		b.Observed(KindHTTPRoute, "default/r")
-		b.settle()
+		settle()
 		b.wrote(t, 0)
 
 		b.start(t)
@@ -162,25 +156,25 @@ func TestWriterWritesNothingBeforeItLeads(t *testing.T) {
 
 func TestWriterWritesNothingAfterItLostTheLead(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		b.stop()
 		b.SetHTTPRoute("default/r", acceptedBy("gw"))
-		b.settle()
+		settle()
 		b.wrote(t, 0)
 	})
 }
 
 func TestWriterSendsOnlyDifferences(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		for range 3 {
 			b.SetHTTPRoute("default/r", acceptedBy("gw"))
 			b.Observed(KindHTTPRoute, "default/r")
-			b.settle()
+			settle()
 		}
 		b.wrote(t, 1)
 	})
@@ -188,7 +182,7 @@ func TestWriterSendsOnlyDifferences(t *testing.T) {
 
 func TestWriterKeepsParentsOfOthers(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		foreign := gwv1.RouteParentStatus{
 			ControllerName: another, ParentRef: gwv1.ParentReference{Name: "theirs"},
 			Conditions: []metav1.Condition{stored("Accepted", metav1.ConditionTrue, 1)},
@@ -196,14 +190,14 @@ func TestWriterKeepsParentsOfOthers(t *testing.T) {
 		b := newBench(t, newRoute(foreign))
 		b.start(t)
 		b.SetHTTPRoute("default/r", acceptedBy("gw"))
-		b.settle()
+		settle()
 		want := []string{"other theirs Accepted=True@1", "ours gw Accepted=True@1"}
 		if diff := cmp.Diff(want, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents (-want +got):\n%s", diff)
 		}
 
 		b.SetHTTPRoute("default/r", outcome.Route{Generation: 1})
-		b.settle()
+		settle()
 		if diff := cmp.Diff([]string{"other theirs Accepted=True@1"}, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents of a route that is no longer ours (-want +got):\n%s", diff)
 		}
@@ -216,11 +210,11 @@ func TestWriterKeepsParentsOfOthers(t *testing.T) {
 
 func TestWriterRepairsWhatOthersChanged(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		b.SetHTTPRoute("default/r", acceptedBy("gw"))
-		b.settle()
+		settle()
 		route := b.route(t)
 		route.Status.Parents = []gwv1.RouteParentStatus{}
 		if err := b.cluster.Status().Update(t.Context(), route); err != nil {
@@ -228,7 +222,7 @@ func TestWriterRepairsWhatOthersChanged(t *testing.T) {
 		}
 		b.Observed(KindHTTPRoute, "default/r")
 		b.Observed(KindHTTPRoute, "default/unknown")
-		b.settle()
+		settle()
 		b.wrote(t, 2)
 		if len(b.route(t).Status.Parents) != 1 {
 			t.Error("our entry was not put back")
@@ -251,7 +245,7 @@ func TestWriterTriesAgain(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, newRoute())
 				b.fail = func(attempt int32) error {
 					if attempt <= 2 {
@@ -261,7 +255,7 @@ func TestWriterTriesAgain(t *testing.T) {
 				}
 				b.start(t)
 				b.SetHTTPRoute("default/r", acceptedBy("gw"))
-				b.settle()
+				settle()
 				b.wrote(t, 3)
 				if got := strings.Count(b.log.String(), "default/r"); got != c.logged {
 					t.Errorf("logged %d times, want %d: %s", got, c.logged, b.log.String())
@@ -295,7 +289,7 @@ func (b *bench) counted(t *testing.T) map[string]float64 {
 
 func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.fail = func(attempt int32) error {
 			if attempt > 1 {
@@ -308,7 +302,7 @@ func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
 		}
 		b.start(t)
 		b.SetHTTPRoute("default/r", acceptedBy("gw"))
-		b.settle()
+		settle()
 		b.wrote(t, 2)
 		if diff := cmp.Diff([]string{"other theirs ", "ours gw Accepted=True@1"}, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents (-want +got):\n%s", diff)
@@ -318,21 +312,21 @@ func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
 
 func TestWriterKeepsTheOutcomeOfAnObjectThatIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		if err := b.cluster.Delete(t.Context(), newRoute()); err != nil {
 			t.Fatal(err)
 		}
 		b.start(t)
 		b.SetHTTPRoute("default/r", acceptedBy("gw"))
-		b.settle()
+		settle()
 		b.wrote(t, 0)
 
 		if err := b.cluster.Create(t.Context(), newRoute()); err != nil {
 			t.Fatal(err)
 		}
 		b.Observed(KindHTTPRoute, "default/r")
-		b.settle()
+		settle()
 		b.wrote(t, 1)
 
 		b.Forget(KindHTTPRoute, "default/r")
@@ -370,18 +364,18 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, newRoute())
 				lagging := &laggingReader{Reader: b.cluster, frozen: b.route(t)}
 				b.reader = lagging
 				b.start(t)
 				b.SetHTTPRoute("default/r", acceptedBy("gw"))
-				b.settle()
+				settle()
 
 				// Seen from the frozen cache, there is nothing of ours to remove.
 				lagging.reads = c.lag
 				b.SetHTTPRoute("default/r", outcome.Route{Generation: 1})
-				b.settle()
+				settle()
 				removed := len(b.route(t).Status.Parents) == 0
 				if caughtUp := c.lag < patience; removed != caughtUp {
 					t.Errorf("our entry was removed: %t, want %t", removed, caughtUp)

@@ -27,7 +27,7 @@ func (s *Store) Name(space Space) string { return s.spaces[space] }
 
 func (s *Store) space(name string) Space {
 	s.spaces = append(s.spaces, name)
-	return Space(len(s.spaces) - 1)
+	return Space(len(s.spaces) - 1) //nolint:gosec // there are a few dozen
 }
 
 // Source is a set of keys that something can be computed for: the keys of a table, or the buckets of an index.

@@ -10,6 +10,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 func TestTrim(t *testing.T) {
@@ -93,7 +95,8 @@ func TestCacheHoldsOnlyWhatIsRead(t *testing.T) {
 			selectors[string(kindOf(t, object))] = options.Label.String()
 		}
 	}
-	want := map[string]string{"Secret": "type=kubernetes.io/tls", "Deployment": "app.kubernetes.io/managed-by=gatewright"}
+	want := map[string]string{"Deployment": "app.kubernetes.io/managed-by=gatewright"}
+	want[string(store.Secret)] = "type=kubernetes.io/tls"
 	if diff := cmp.Diff(want, selectors); diff != "" {
 		t.Errorf("selectors (-want +got):\n%s", diff)
 	}

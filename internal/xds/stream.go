@@ -13,13 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-var (
-	// updateOrder is that in which a proxy learns of what it may need: clusters before whatever sends traffic to them, secrets before listeners. Endpoints
-	// stand apart: nothing waits for them and they wait for nothing, since a proxy asks for them when it has the cluster.
-	updateOrder = []Type{Cluster, Secret, Listener, RouteTable}
-	// removalOrder is that in which it learns of what it needs no more, after all updates.
-	removalOrder = []Type{RouteTable, Secret, Cluster}
-)
+// removalOrder is that in which a proxy learns of what it needs no more, after all updates.
+var removalOrder = []Type{RouteTable, Secret, Cluster}
 
 // stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer of what happens, so
 // a proxy can only ever reach the group that its certificate names.
@@ -52,6 +47,10 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 
 	if t == Endpoints {
 		s.followEndpoints(request)
+		if !s.subscriptions[Cluster].active {
+			// Envoy asks for clusters first, unless it still warms some, which needs endpoints that come anew.
+			request.InitialResourceVersions = nil
+		}
 	}
 	own := &s.subscriptions[t]
 	exists := func(name string) bool { return s.group.lookup(t, name) != nil }
@@ -95,24 +94,26 @@ func (s *stream) notifyEndpoints(names []string) {
 			own.mark(name, true)
 		}
 	}
-	s.advanceEndpoints()
+	s.update(Endpoints)
 }
 
-// advance hands over what can be sent now. A type that has news but still waits for an answer holds back the types after it, so nothing overtakes what
-// it needs. Removals come last; to let them wait for acknowledgements, look at the unanswered responses before the second loop.
+// advance hands over what can be sent now, in the order of the types. A type that has news but still waits for an answer holds back the types after it, so
+// nothing overtakes what it needs. Removals come last.
+//
+// What is handed over is not yet taken, let alone warm. To follow acknowledgements, look at the unanswered responses too: Envoy 1.40 acknowledges clusters only
+// when all of them are warm.
 func (s *stream) advance() {
-	s.advanceEndpoints()
-	for _, t := range updateOrder {
-		own := &s.subscriptions[t]
-		if !own.due(t) {
-			continue
+	held := false
+	for t := range wireTypes {
+		switch {
+		case t.onDemand():
+			s.update(t)
+		case !held:
+			held = !s.update(t)
 		}
-		if !own.ready() {
-			return
-		}
-		if r := own.takeUpdates(t, s.lookup(t)); r != nil {
-			own.hand(r)
-		}
+	}
+	if held {
+		return
 	}
 	for _, t := range removalOrder {
 		own := &s.subscriptions[t]
@@ -126,13 +127,33 @@ func (s *stream) advance() {
 	}
 }
 
-func (s *stream) advanceEndpoints() {
-	own := &s.subscriptions[Endpoints]
-	if !own.due(Endpoints) || !own.ready() {
-		return
+// update hands over the updates of a type, and says whether none are left.
+func (s *stream) update(t Type) bool {
+	own := &s.subscriptions[t]
+	if !own.due(t) {
+		return true
 	}
-	if r := own.takeUpdates(Endpoints, s.lookup(Endpoints)); r != nil {
+	if !own.ready() {
+		return false
+	}
+	if r := own.takeUpdates(t, s.lookup(t)); r != nil {
+		if t == Cluster {
+			s.repeatEndpoints(r)
+		}
 		own.hand(r)
+	}
+	return true
+}
+
+// repeatEndpoints has the endpoints of new and changed clusters sent again if the proxy follows them already: Envoy warms each with an assignment that
+// comes after the cluster, but does not ask again for what it follows, be it for the old version of the cluster or for another one with the same endpoints.
+func (s *stream) repeatEndpoints(clusters *response) {
+	endpoints := &s.subscriptions[Endpoints]
+	for _, resource := range clusters.resources {
+		if cluster, ok := resource.(*named); ok && endpoints.wants(cluster.endpoints) {
+			delete(endpoints.sent, cluster.endpoints)
+			endpoints.mark(cluster.endpoints, true)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package xds_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +44,7 @@ func TestOneChangePushesOnlyItself(t *testing.T) {
 
 	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "new"), cluster(t, group, "c1", "")})
 	p.expect(clusterURL, []string{"c2"}, nil)
+	p.expect(endpointURL, []string{"eds/c2"}, nil)
 	c.cache.Apply([]xds.Change{host(t, "c.example", "")})
 	p.expect(routeURL, []string{"t1"}, nil)
 	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2), "eds/c2": assignment(t, "eds/c2", 1), "eds/c9": assignment(t, "eds/c9", 1)})
@@ -104,6 +104,7 @@ func TestARefusedVersionIsNotSentAgain(t *testing.T) {
 	p := boot(t, c)
 	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad")})
 	p.refuse(p.receive(), "bad")
+	p.expect(endpointURL, []string{"eds/c1"}, nil)
 	p.hearsNothing()
 	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad")})
 	p.hearsNothing()
@@ -234,91 +235,20 @@ func TestSubscriptions(t *testing.T) {
 		p := boot(t, c)
 		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"c1"}, ResourceNamesUnsubscribe: []string{"*"}})
 		p.expect(clusterURL, []string{"c1"}, nil)
+		p.expect(endpointURL, []string{"eds/c1"}, nil)
 		c.cache.Apply([]xds.Change{cluster(t, group, "c2", "new"), cluster(t, group, "c1", "new")})
 		p.expect(clusterURL, []string{"c1"}, nil)
 	})
 	t.Run("a name given up below a wildcard is answered", func(t *testing.T) {
 		t.Parallel()
 		c := start(t, options{})
-		p := boot(t, c)
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+		p := c.connect(group)
 		p.subscribe(clusterURL, "c1", "*")
 		p.expect(clusterURL, []string{"c1"}, nil)
 		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, ResourceNamesUnsubscribe: []string{"c1"}})
 		p.expect(clusterURL, []string{"c1"}, nil)
 	})
-}
-
-func TestEndpoints(t *testing.T) {
-	t.Parallel()
-	t.Run("that nobody has published are empty until they come", func(t *testing.T) {
-		t.Parallel()
-		c := start(t, options{})
-		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
-		p := c.connect(group)
-		p.subscribe(endpointURL, "eds/c1")
-		p.expect(endpointURL, []string{"eds/c1"}, nil)
-		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 1)})
-		p.expect(endpointURL, []string{"eds/c1"}, nil)
-		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": nil})
-		p.expect(endpointURL, []string{"eds/c1"}, nil)
-	})
-	t.Run("can be seen while a cluster names them", func(t *testing.T) {
-		t.Parallel()
-		c := start(t, options{})
-		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 1)})
-		p := c.connect(group)
-		p.subscribe(endpointURL, "eds/c1")
-		p.expect(endpointURL, nil, []string{"eds/c1"})
-		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
-		p.expect(endpointURL, []string{"eds/c1"}, nil)
-		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "new")})
-		p.hearsNothing()
-		c.cache.Apply([]xds.Change{removed(cluster(t, group, "c1", ""))})
-		c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2)})
-		p.hearsNothing()
-		p.subscribe(endpointURL, "eds/c1")
-		p.expect(endpointURL, nil, []string{"eds/c1"})
-	})
-}
-
-// journal writes down what an Observer is told.
-type journal chan string
-
-func (j journal) Connected(group string)    { j <- "connected " + group }
-func (j journal) Disconnected(group string) { j <- "disconnected " + group }
-func (j journal) Acknowledged(group string, t xds.Type, versions map[string]string) {
-	j <- fmt.Sprintf("acknowledged %s %s %v", group, t, slices.Sorted(maps.Keys(versions)))
-}
-
-func (j journal) Refused(group string, t xds.Type, versions map[string]string, reason string) {
-	j <- fmt.Sprintf("refused %s %s %v %s", group, t, slices.Sorted(maps.Keys(versions)), reason)
-}
-
-func TestTheObserverLearnsOfAnswers(t *testing.T) {
-	t.Parallel()
-	j := make(journal, 100)
-	c := start(t, options{observer: j})
-	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), cluster(t, group, "c2", "")})
-	p := c.connect(group)
-	p.subscribe(clusterURL)
-	p.take()
-	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "bad")})
-	p.refuse(p.receive(), "bad")
-	p.subscribe(secretURL, "none")
-	p.receive()
-	p.hangUp()
-	for _, want := range []string{
-		"connected shop/web", "acknowledged shop/web cluster [c1 c2]", "refused shop/web cluster [c2] bad", "disconnected shop/web",
-	} {
-		select {
-		case got := <-j:
-			if got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
-		case <-time.After(patience):
-			t.Fatalf("no %q", want)
-		}
-	}
 }
 
 func TestManyChangesAtOnceEndInTheSameState(t *testing.T) {
@@ -370,6 +300,13 @@ func TestManyChangesAtOnceEndInTheSameState(t *testing.T) {
 			}
 		}
 	}
+}
+
+// again asks for something once more and takes the answer.
+func (p *proxy) again(url string, names ...string) *discoveryv3.DeltaDiscoveryResponse {
+	p.t.Helper()
+	p.subscribe(url, names...)
+	return p.take()
 }
 
 // follow subscribes, acknowledges everything, and returns what the proxy holds when nothing more comes.

@@ -1,6 +1,7 @@
 package resolvetest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,9 +29,8 @@ var prototypes = map[store.Kind]func() metav1.Object{
 	store.Deployment:     func() metav1.Object { return &appsv1.Deployment{} },
 }
 
-// Load reads the documents of a YAML text as changes.
-func Load(t *testing.T, text string) []store.Change {
-	t.Helper()
+// Parse reads the documents of a YAML text as changes.
+func Parse(text string) ([]store.Change, error) {
 	var changes []store.Change
 	for _, document := range strings.Split(text, "\n---\n") {
 		if strings.TrimSpace(document) == "" {
@@ -38,18 +38,28 @@ func Load(t *testing.T, text string) []store.Change {
 		}
 		var head metav1.TypeMeta
 		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
-			t.Fatalf("reading YAML: %v\n%s", err, document)
+			return nil, fmt.Errorf("reading YAML: %w\n%s", err, document)
 		}
 		kind := store.Kind(head.Kind)
 		prototype, ok := prototypes[kind]
 		if !ok {
-			t.Fatalf("kind %q is not watched", head.Kind)
+			return nil, fmt.Errorf("kind %q is not watched", head.Kind)
 		}
 		object := prototype()
 		if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
-			t.Fatalf("reading a %s: %v\n%s", kind, err, document)
+			return nil, fmt.Errorf("reading a %s: %w\n%s", kind, err, document)
 		}
 		changes = append(changes, store.Change{Kind: kind, Key: store.KeyOf(object), Object: object})
+	}
+	return changes, nil
+}
+
+// Load is [Parse] for a text that must be right.
+func Load(t *testing.T, text string) []store.Change {
+	t.Helper()
+	changes, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return changes
 }

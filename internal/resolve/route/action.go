@@ -126,7 +126,7 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 	weighted := ir.WeightedBackend{Weight: 1}
 	if b.Weight != nil {
-		weighted.Weight = uint32(max(*b.Weight, 0)) //nolint:gosec // not negative
+		weighted.Weight = uint32(max(*b.Weight, 0))
 	}
 	for _, f := range b.filters {
 		message := fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
@@ -158,11 +158,11 @@ func (r *resolver) mirror(f *gwv1.HTTPRequestMirrorFilter, forward *ir.Forward) 
 	m := ir.Mirror{Backend: backend.Name(), Numerator: 100, Denominator: 100}
 	switch {
 	case f.Percent != nil:
-		m.Numerator = uint32(max(*f.Percent, 0)) //nolint:gosec // not negative
+		m.Numerator = uint32(max(*f.Percent, 0))
 	case f.Fraction != nil:
-		m.Numerator = uint32(max(f.Fraction.Numerator, 0)) //nolint:gosec // not negative
+		m.Numerator = uint32(max(f.Fraction.Numerator, 0))
 		if f.Fraction.Denominator != nil {
-			m.Denominator = uint32(max(*f.Fraction.Denominator, 1)) //nolint:gosec // positive
+			m.Denominator = uint32(max(*f.Fraction.Denominator, 1))
 		}
 	}
 	forward.Mirrors = append(forward.Mirrors, m)

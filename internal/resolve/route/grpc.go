@@ -49,7 +49,7 @@ func (r *resolver) grpcRule(name string, index int, spec *gwv1.GRPCRouteRule) []
 }
 
 func (r *resolver) grpcAction(spec *gwv1.GRPCRouteRule) (action, string) {
-	if spec.SessionPersistence != nil {
+	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated in the standard, and still to be answered when set
 		return failing(), "sessionPersistence is not served by this version"
 	}
 	backends := make([]backendRef, 0, len(spec.BackendRefs))

@@ -51,7 +51,7 @@ func (r *resolver) httpAction(spec *gwv1.HTTPRouteRule) (action, string) {
 	switch {
 	case spec.Retry != nil:
 		return failing(), "retry is not served by this version"
-	case spec.SessionPersistence != nil:
+	case spec.SessionPersistence != nil: //nolint:staticcheck // deprecated in the standard, and still to be answered when set
 		return failing(), "sessionPersistence is not served by this version"
 	}
 	backends := make([]backendRef, 0, len(spec.BackendRefs))

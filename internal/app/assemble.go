@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/gatewright/gatewright/internal/infra/apply"
+	"github.com/gatewright/gatewright/internal/infra/authority"
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/pki"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/status"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/watch"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// plane is one replica of the control plane.
+type plane struct {
+	options   Options
+	log       *slog.Logger
+	settings  render.Settings
+	authority *authority.Source
+	proxies   *xds.Cache
+	fleets    *fleetSink
+	statuses  *status.Writer
+	pipeline  *pipeline.Pipeline
+	// synced says that everything that existed at the start has been read and handed out.
+	synced atomic.Bool
+}
+
+// assemble connects the parts and gives them to the manager, which runs those that need it only on the leader.
+func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
+	p := &plane{
+		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(),
+		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage},
+	}
+	lives := pki.DefaultLifetimes()
+	applier := apply.New(apply.Config{
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Settings: p.settings,
+		Authority: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
+	})
+	p.authority.OnChange(applier.Refresh)
+	p.fleets = newFleetSink(applier)
+	p.statuses = status.NewWriter(status.Options{
+		Reader: mgr.GetClient(), Client: mgr.GetClient(), Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
+	})
+	p.pipeline = pipeline.New(p.proxies, p.fleets, statusSink{p.statuses}, metrics.Registry)
+	server := xds.NewServer(p.proxies, log, metrics.Registry, nil)
+
+	for _, part := range []manager.Runnable{
+		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Log: log},
+		&authority.Keeper{
+			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Namespace: o.Namespace,
+			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
+		},
+		onEveryReplica(func(ctx context.Context) error { return p.run(ctx, mgr) }),
+		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
+		applier,
+		p.statuses,
+	} {
+		if err := mgr.Add(part); err != nil {
+			return fmt.Errorf("set up the parts: %w", err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("set up health checks: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("synced", p.ready); err != nil {
+		return fmt.Errorf("set up health checks: %w", err)
+	}
+	return nil
+}
+
+// run reads everything, hands out what follows from it, lets proxies in, and goes on with what changes.
+func (p *plane) run(ctx context.Context, mgr manager.Manager) error {
+	if err := watch.Start(ctx, mgr.GetCache(), p.observe); err != nil {
+		return err
+	}
+	p.pipeline.Start()
+	p.proxies.Open()
+	p.synced.Store(true)
+	p.log.Info("first full sync is done, proxies are let in")
+	p.pipeline.Run(ctx)
+	return nil
+}
+
+// observe takes an event from an informer.
+func (p *plane) observe(e watch.Event) {
+	p.statuses.Observed(status.Kind(e.Kind), e.Key)
+	if e.StatusOnly {
+		return
+	}
+	if e.Object == nil && (e.Kind == store.Deployment || e.Kind == store.Service) {
+		p.fleets.gone(e.Key)
+	}
+	p.pipeline.Put(e.Change)
+}
+
+// serve gives proxies their configuration.
+func (p *plane) serve(ctx context.Context, server *xds.Server, lives pki.Lifetimes) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", p.options.XDSAddress)
+	if err != nil {
+		return fmt.Errorf("open the xDS port: %w", err)
+	}
+	return server.Serve(ctx, listener, pki.ServerTLS(p.authority, lives, time.Now, p.settings.ServerNames()...))
+}
+
+// ready says whether proxies can be sent here.
+func (p *plane) ready(*http.Request) error {
+	switch {
+	case !p.synced.Load():
+		return errors.New("not everything has been read yet")
+	case p.authority.Authority() == nil:
+		return errors.New("the certificate authority is not known yet")
+	default:
+		return nil
+	}
+}
+
+// onEveryReplica is a part that does not need to lead.
+type onEveryReplica func(context.Context) error
+
+// Start implements [manager.Runnable].
+func (f onEveryReplica) Start(ctx context.Context) error { return f(ctx) }
+
+// NeedLeaderElection implements [manager.LeaderElectionRunnable].
+func (onEveryReplica) NeedLeaderElection() bool { return false }

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// Options are the flags of the control plane.
+type Options struct {
+	Namespace      string
+	XDSAddress     string
+	HealthAddress  string
+	MetricsAddress string
+	ProxyImage     string
+	ClusterDomain  string
+	LeaderElect    bool
+	LogLevel       string
+	LogFormat      string
+}
+
+// Command is the command line.
+func Command() *cobra.Command {
+	o := Options{Namespace: os.Getenv("POD_NAMESPACE")}
+	command := &cobra.Command{
+		Use:           "gatewright",
+		Short:         "The Gatewright control plane: Gateway API objects in, configured Envoy proxies out",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := o.complete()
+			if err != nil {
+				return err
+			}
+			return Run(c.Context(), o, log)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "namespace that Gatewright runs in (default $POD_NAMESPACE)")
+	flags.StringVar(&o.XDSAddress, "xds-address", ":18000", "address that proxies get their configuration from, by mutual TLS")
+	flags.StringVar(&o.HealthAddress, "health-address", ":8081", "address of /healthz and /readyz")
+	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of /metrics, 0 for none")
+	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
+	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several replicas write status and run fleets")
+	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+	return command
+}
+
+// complete checks the flags and fills in what can be found out.
+func (o *Options) complete() (*slog.Logger, error) {
+	if o.Namespace == "" {
+		return nil, errors.New("the namespace is not known; set --namespace or the environment variable POD_NAMESPACE")
+	}
+	if o.ClusterDomain == "" {
+		o.ClusterDomain = detectClusterDomain(resolvConf)
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.LogLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level %q is not debug, info, warn or error", o.LogLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch o.LogFormat {
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, options)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, options)), nil
+	default:
+		return nil, fmt.Errorf("--log-format %q is not json or text", o.LogFormat)
+	}
+}

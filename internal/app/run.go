@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/watch"
+)
+
+const (
+	leaderElectionID = "gatewright-leader"
+	// Leadership moves within these times when a leader dies, and at once when it stops in order.
+	leaseDuration = 10 * time.Second
+	renewDeadline = 7 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// Run runs the control plane until the context is done.
+func Run(ctx context.Context, o Options, log *slog.Logger) error {
+	redirectLogs(log)
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	// The API server's own priority and fairness limits clients better than a client can.
+	config.QPS = -1
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         watch.CacheOptions(),
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.HealthAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+	})
+	if err != nil {
+		return fmt.Errorf("set up the manager: %w", err)
+	}
+	if err := assemble(mgr, o, log); err != nil {
+		return err
+	}
+	log.Info("gatewright starts", "namespace", o.Namespace, "clusterDomain", o.ClusterDomain, "proxyImage", o.ProxyImage)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, gwv1.Install} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	return scheme, nil
+}

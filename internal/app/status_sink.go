@@ -1,0 +1,15 @@
+package app
+
+import (
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/status"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// statusSink lets the pipeline, which knows kinds by the store's names, speak to the writer, which knows no store.
+type statusSink struct{ *status.Writer }
+
+var _ pipeline.Statuses = statusSink{}
+
+// Forget drops what was to be said of an object.
+func (s statusSink) Forget(kind store.Kind, key string) { s.Writer.Forget(status.Kind(kind), key) }

@@ -1,0 +1,205 @@
+package apply
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/pki"
+)
+
+// FieldOwner is the name under which Gatewright owns fields of the objects it applies.
+const FieldOwner = "gatewright"
+
+const (
+	// workers is how many fleets are brought to the cluster at once.
+	workers = 4
+	// A fleet that failed is tried again after a time that doubles from the first of these to the second.
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Config is what an [Applier] works with. All fields but Report are needed.
+type Config struct {
+	Client client.Client
+	// Reader must not be a cache: it is asked for objects that are nobody's business but their owner's, before ours replace them.
+	Reader    client.Reader
+	Settings  render.Settings
+	Authority pki.Source
+	Lifetimes pki.Lifetimes
+	Now       func() time.Time
+	Log       *slog.Logger
+	// Report is told why a Gateway's fleet can not be brought to the cluster, and nil once it has been; once for each change.
+	Report func(gateway ir.Name, problem error)
+}
+
+// Applier brings fleets to the cluster. What is wanted may be said at any time and on every replica; it is done while Start runs.
+type Applier struct {
+	Config
+	queue workqueue.TypedRateLimitingInterface[ir.Name]
+
+	mu      sync.Mutex
+	started bool
+	wanted  map[ir.Name]ir.Gateway
+	drifted map[ir.Name]bool
+	// fleets is what is known of each fleet in the cluster. The queue lets one worker at a time have a fleet.
+	fleets map[ir.Name]*fleet
+}
+
+// New makes an applier to which nothing has been said yet.
+func New(config Config) *Applier {
+	if config.Report == nil {
+		config.Report = func(ir.Name, error) {}
+	}
+	return &Applier{
+		Config: config,
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "fleets"},
+		),
+		wanted:  map[ir.Name]ir.Gateway{},
+		drifted: map[ir.Name]bool{},
+		fleets:  map[ir.Name]*fleet{},
+	}
+}
+
+// Set says how a Gateway's fleet should be. It returns at once; a fleet that is already so costs nothing.
+func (a *Applier) Set(gateway ir.Gateway) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wanted[gateway.Name] = gateway
+	a.enqueue(gateway.Name)
+}
+
+// Delete forgets a Gateway. Its objects leave with it, for it owns them.
+func (a *Applier) Delete(gateway ir.Name) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.wanted, gateway)
+	a.enqueue(gateway)
+}
+
+// Drifted says that somebody else changed or deleted an object of a Gateway's fleet, so that all of it is read and applied again.
+func (a *Applier) Drifted(gateway ir.Name) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.wanted[gateway]; ok && a.started {
+		a.drifted[gateway] = true
+		a.enqueue(gateway)
+	}
+}
+
+// Refresh looks at every fleet again; it is for a change of the certificate authority.
+func (a *Applier) Refresh() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name := range a.wanted {
+		a.enqueue(name)
+	}
+}
+
+// Start works until the context ends.
+func (a *Applier) Start(ctx context.Context) error {
+	a.mu.Lock()
+	a.started = true
+	for name := range a.wanted {
+		a.enqueue(name)
+	}
+	a.mu.Unlock()
+
+	stop := context.AfterFunc(ctx, a.queue.ShutDown)
+	defer stop()
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() { a.work(ctx) })
+	}
+	group.Wait()
+	return nil
+}
+
+// NeedLeaderElection says that the leader alone writes.
+func (*Applier) NeedLeaderElection() bool { return true }
+
+// enqueue does nothing on a replica that does not lead, where the queue would only grow.
+func (a *Applier) enqueue(name ir.Name) {
+	if a.started {
+		a.queue.Add(name)
+	}
+}
+
+func (a *Applier) work(ctx context.Context) {
+	for {
+		name, shutdown := a.queue.Get()
+		if shutdown {
+			return
+		}
+		a.serve(ctx, name)
+		a.queue.Done(name)
+	}
+}
+
+// serve brings one fleet to the cluster and says when to look at it again.
+func (a *Applier) serve(ctx context.Context, name ir.Name) {
+	gateway, fleet := a.take(name)
+	if fleet == nil {
+		a.queue.Forget(name)
+		return
+	}
+	renewAt, err := a.bring(ctx, gateway, fleet)
+	if ctx.Err() != nil {
+		return
+	}
+	a.tell(name, fleet, err)
+	if err != nil {
+		a.queue.AddRateLimited(name)
+		return
+	}
+	a.queue.Forget(name)
+	a.queue.AddAfter(name, renewAt.Sub(a.Now()))
+}
+
+// take gives what is wanted and what is known of a fleet, which is nil if none is wanted.
+func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	gateway, ok := a.wanted[name]
+	drifted := a.drifted[name]
+	delete(a.drifted, name)
+	if !ok {
+		delete(a.fleets, name)
+		return ir.Gateway{}, nil
+	}
+	known := a.fleets[name]
+	switch {
+	case known == nil || known.identity != identityOf(gateway):
+		known = newFleet(gateway)
+	case drifted:
+		known = &fleet{identity: known.identity, applied: map[string]digest{}, told: known.told, problem: known.problem}
+	}
+	a.fleets[name] = known
+	return gateway, known
+}
+
+// tell logs and reports a problem, or its end, once for each change.
+func (a *Applier) tell(name ir.Name, fleet *fleet, err error) {
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	if fleet.told && fleet.problem == problem {
+		return
+	}
+	fleet.told, fleet.problem = true, problem
+	if err != nil {
+		a.Log.Error("fleet not applied, trying again", "gateway", name.String(), "error", err)
+	} else {
+		a.Log.Info("fleet applied", "gateway", name.String())
+	}
+	a.Report(name, err)
+}

@@ -1,0 +1,338 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/pki"
+)
+
+var lives = pki.Lifetimes{
+	CA: 6 * time.Hour, Overlap: 3 * time.Hour, Learn: 15 * time.Minute, Server: 30 * time.Minute, Client: time.Hour, Backdate: time.Minute,
+}
+
+var everything = []string{"ServiceAccount", "Secret", "ConfigMap", "Deployment", "Service"}
+
+func exampleGateway() ir.Gateway {
+	return ir.Gateway{
+		Name:  ir.Name{Namespace: "shop", Name: "edge"},
+		Fleet: ir.Fleet{Name: "edge-gatewright", UID: "uid-1", Class: "gatewright"},
+		Ports: []ir.Port{{Number: 80, Protocol: ir.HTTP}},
+	}
+}
+
+// fixed is a source that changes only when the test says so.
+type fixed struct{ atomic.Pointer[pki.Authority] }
+
+func (f *fixed) Authority() *pki.Authority { return f.Load() }
+
+// world is a cluster, an applier that works on it, and what was seen of it.
+type world struct {
+	client.Client
+	applier *Applier
+	source  *fixed
+	stop    func()
+
+	mu      sync.Mutex
+	applied []string
+	reports []string
+	refuse  error
+}
+
+// newWorld must be called in a bubble; the applier works until the test ends.
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	authority, _, err := pki.Advance(nil, lives, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{source: &fixed{}, stop: func() {}}
+	w.source.Store(authority)
+	w.Client = fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			object, ok := obj.(render.Object)
+			if !ok {
+				return fmt.Errorf("unexpected %T", obj)
+			}
+			if err := w.note(*object.GetKind()); err != nil {
+				return err
+			}
+			return c.Apply(ctx, obj, opts...)
+		},
+	}).Build()
+	w.start(t)
+	return w
+}
+
+// note remembers that a kind was applied, unless it is refused.
+func (w *world) note(kind string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse == nil {
+		w.applied = append(w.applied, kind)
+	}
+	return w.refuse
+}
+
+func (w *world) setRefuse(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = err
+}
+
+func (w *world) reported() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.reports)
+}
+
+// start begins with a new applier, as after a restart.
+func (w *world) start(t *testing.T) {
+	t.Helper()
+	w.stop()
+	w.applier = New(Config{
+		Client: w.Client, Reader: w.Client, Settings: render.Settings{SystemNamespace: "gatewright-system"},
+		Authority: w.source, Lifetimes: lives, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Report: func(name ir.Name, problem error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.reports = append(w.reports, fmt.Sprintf("%s: %v", name, problem))
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	w.stop = func() {
+		cancel()
+		synctest.Wait()
+	}
+	t.Cleanup(w.stop)
+	applier := w.applier
+	go func() {
+		if err := applier.Start(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	synctest.Wait()
+}
+
+// after waits until everything that is due within d is done, and gives the kinds that were applied since the last time.
+func (w *world) after(d time.Duration) []string {
+	time.Sleep(d)
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	applied := w.applied
+	w.applied = nil
+	return applied
+}
+
+func (w *world) get(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "edge-gatewright"}, object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expect(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestOnlyDifferencesAreApplied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		gateway := exampleGateway()
+		w.applier.Set(gateway)
+		expect(t, "a new Gateway", w.after(0), everything)
+		deployment := &appsv1.Deployment{}
+		w.get(t, deployment)
+		if !metav1.IsControlledBy(deployment, &metav1.ObjectMeta{UID: "uid-1"}) {
+			t.Errorf("the Deployment is owned by %v", deployment.OwnerReferences)
+		}
+
+		w.applier.Set(gateway)
+		expect(t, "the same again", w.after(0), nil)
+
+		gateway.Ports = append(slices.Clone(gateway.Ports), ir.Port{Number: 443, Protocol: ir.HTTPS})
+		w.applier.Set(gateway)
+		expect(t, "a new port", w.after(0), []string{"Service"})
+
+		w.applier.Drifted(gateway.Name)
+		expect(t, "drift", w.after(0), everything)
+
+		w.applier.Delete(gateway.Name)
+		w.applier.Drifted(gateway.Name)
+		expect(t, "a deleted Gateway", w.after(2*time.Hour), nil)
+		expect(t, "reports", w.reported(), []string{"shop/edge: <nil>"})
+	})
+}
+
+func TestTheCertificateIsKeptAndRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		certificate := func() string {
+			secret := &corev1.Secret{}
+			w.get(t, secret)
+			return string(secret.Data[render.CertificateKey])
+		}
+		w.applier.Set(exampleGateway())
+		w.after(0)
+		first := certificate()
+
+		w.applier.Drifted(exampleGateway().Name)
+		w.after(0)
+		w.start(t)
+		w.applier.Set(exampleGateway())
+		expect(t, "a restart", w.after(30*time.Minute), everything)
+		if certificate() != first {
+			t.Error("a restart issued a new certificate")
+		}
+
+		expect(t, "a certificate in its last third", w.after(15*time.Minute), []string{"Secret"})
+		second := certificate()
+		if second == first {
+			t.Error("it was not renewed")
+		}
+
+		advanced, changed, err := pki.Advance(w.source.Load(), lives, time.Now().Add(3*time.Hour))
+		if err != nil || !changed {
+			t.Fatalf("changed %v, err %v", changed, err)
+		}
+		w.source.Store(advanced)
+		w.applier.Refresh()
+		expect(t, "a new authority", w.after(0), []string{"Secret"})
+		if certificate() != second {
+			t.Error("a certificate that is still trusted was replaced")
+		}
+	})
+}
+
+func TestObjectsThatExist(t *testing.T) {
+	t.Parallel()
+	const foreign = "shop/edge: Service shop/edge-gatewright exists and is not Gatewright's; rename the Gateway or remove it"
+	labels := map[string]string{render.ManagedByLabel: render.ManagedBy, render.GatewayNameLabel: "edge"}
+	controller := func(kind, name string, uid types.UID) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: uid, Controller: new(true)}}
+	}
+	tests := []struct {
+		name string
+		meta metav1.ObjectMeta
+		want string
+	}{
+		{"one that nobody controls is left alone", metav1.ObjectMeta{}, foreign},
+		{"one of another controller is left alone", metav1.ObjectMeta{OwnerReferences: controller("Shop", "edge", "uid-9")}, foreign},
+		{"one of another Gateway is left alone", metav1.ObjectMeta{
+			Labels:          map[string]string{render.ManagedByLabel: render.ManagedBy, render.GatewayNameLabel: "other"},
+			OwnerReferences: controller("Gateway", "other", "uid-9"),
+		}, foreign},
+		{"one of an earlier Gateway is waited for", metav1.ObjectMeta{Labels: labels, OwnerReferences: controller("Gateway", "edge", "uid-0")}, "shop/edge: Service " +
+			"shop/edge-gatewright belongs to an earlier Gateway of this name; it is made again when Kubernetes has removed it"},
+		{"one that is leaving is waited for", metav1.ObjectMeta{
+			Labels: labels, OwnerReferences: controller("Gateway", "edge", "uid-1"), DeletionTimestamp: new(metav1.Now()), Finalizers: []string{"a/b"},
+		}, "shop/edge: Service shop/edge-gatewright is being deleted; it is made again when it is gone"},
+		{"one of this Gateway is kept up to date", metav1.ObjectMeta{OwnerReferences: controller("Gateway", "edge", "uid-1")}, "shop/edge: <nil>"},
+		{"one that lost its owner is taken back", metav1.ObjectMeta{Labels: labels}, "shop/edge: <nil>"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				test.meta.Namespace, test.meta.Name = "shop", "edge-gatewright"
+				w := newWorld(t, &corev1.Service{ObjectMeta: test.meta})
+				w.applier.Set(exampleGateway())
+				applied := w.after(time.Minute)
+				expect(t, "reports", w.reported(), []string{test.want})
+				if touched := slices.Contains(applied, "Service"); touched != strings.HasSuffix(test.want, "<nil>") {
+					t.Errorf("the Service was applied: %v", touched)
+				}
+			})
+		})
+	}
+}
+
+func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		gateway := exampleGateway()
+		w.applier.Set(gateway)
+		w.after(0)
+		gateway.Fleet.UID = "uid-2"
+		w.applier.Set(gateway)
+		expect(t, "while the old objects are there", w.after(time.Second), nil)
+		for _, object := range []client.Object{&corev1.ServiceAccount{}, &corev1.Secret{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
+			w.get(t, object)
+			if err := w.Client.Delete(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.applier.Drifted(gateway.Name)
+		expect(t, "when they are gone", w.after(0), everything)
+	})
+}
+
+func TestFailuresAreRetriedAndToldOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.setRefuse(errors.New("no"))
+		w.applier.Set(exampleGateway())
+		expect(t, "while refused", w.after(10*time.Minute), nil)
+		w.setRefuse(nil)
+		expect(t, "when allowed", w.after(time.Minute), everything)
+		expect(t, "reports", w.reported(), []string{"shop/edge: applying ServiceAccount shop/edge-gatewright: no", "shop/edge: <nil>"})
+	})
+}
+
+func TestNothingIsDoneWithoutAnAuthority(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		authority := w.source.Load()
+		w.source.Store(nil)
+		w.applier.Set(exampleGateway())
+		expect(t, "without an authority", w.after(time.Minute), nil)
+		if reports := w.reported(); len(reports) != 1 || !strings.Contains(reports[0], errNoAuthority.Error()) {
+			t.Errorf("reports are %v", reports)
+		}
+		w.source.Store(authority)
+		w.applier.Refresh()
+		expect(t, "with an authority", w.after(0), everything)
+	})
+}
+
+func TestAReplicaThatDoesNotLeadOnlyRemembers(t *testing.T) {
+	t.Parallel()
+	applier := New(Config{})
+	applier.Set(exampleGateway())
+	applier.Set(ir.Gateway{Name: ir.Name{Namespace: "a", Name: "b"}})
+	applier.Delete(ir.Name{Namespace: "a", Name: "b"})
+	applier.Drifted(exampleGateway().Name)
+	applier.Refresh()
+	if applier.queue.Len() != 0 || len(applier.wanted) != 1 {
+		t.Errorf("%d in the queue, %d wanted", applier.queue.Len(), len(applier.wanted))
+	}
+}

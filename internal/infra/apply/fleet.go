@@ -1,0 +1,82 @@
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/pki"
+)
+
+type digest [sha256.Size]byte
+
+// identity tells a fleet from one that another Gateway of the same name had, or the same Gateway under another class.
+type identity struct{ name, uid string }
+
+func identityOf(gateway ir.Gateway) identity {
+	return identity{name: gateway.Fleet.Name, uid: gateway.Fleet.UID}
+}
+
+// fleet is what is known of a fleet in the cluster.
+type fleet struct {
+	identity identity
+	// applied is what was last applied of each kind.
+	applied map[string]digest
+	// pair is the certificate in the fleet's Secret; empty until it was read.
+	pair pki.KeyPair
+	// told says that problem, empty for none, has been reported.
+	told    bool
+	problem string
+}
+
+func newFleet(gateway ir.Gateway) *fleet {
+	return &fleet{identity: identityOf(gateway), applied: map[string]digest{}}
+}
+
+var errNoAuthority = errors.New("the certificate authority is not known yet")
+
+// bring applies what differs from what was applied last, and says when the fleet's certificate must be renewed.
+func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (time.Time, error) {
+	credentials, err := a.credentials(ctx, gateway, fleet)
+	if err != nil {
+		return time.Time{}, err
+	}
+	objects, err := render.Fleet(gateway, a.Settings, credentials)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, object := range objects {
+		if err := a.apply(ctx, gateway, fleet, object); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return pki.RenewAt(fleet.pair), nil
+}
+
+// apply sends one object if it is not what was sent last. The client overwrites it with the answer, so it is encoded before.
+func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, object render.Object) error {
+	kind := *object.GetKind()
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding %s %s/%s: %w", kind, *object.GetNamespace(), *object.GetName(), err)
+	}
+	sum := digest(sha256.Sum256(encoded))
+	if fleet.applied[kind] == sum {
+		return nil
+	}
+	if err := a.guard(ctx, gateway, object); err != nil {
+		return err
+	}
+	if err := a.Client.Apply(ctx, object, client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying %s %s/%s: %w", kind, *object.GetNamespace(), *object.GetName(), err)
+	}
+	fleet.applied[kind] = sum
+	return nil
+}

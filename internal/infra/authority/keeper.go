@@ -1,0 +1,100 @@
+package authority
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/pki"
+)
+
+// Keeper makes the Secret and rotates what it holds; only the leader runs one. A Secret that is corrupt is left alone, since somebody
+// must decide whether to repair or to delete it. One that was deleted is written again as it was known, so that deleting it by
+// mistake harms nobody; to begin with a new authority, stop the control plane first.
+type Keeper struct {
+	Client client.Client
+	// Reader must not be a cache, which could show what was there before.
+	Reader    client.Reader
+	Namespace string
+	Source    *Source
+	Lifetimes pki.Lifetimes
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Start keeps the Secret until the context ends.
+func (k *Keeper) Start(ctx context.Context) error {
+	repeat(ctx, k.Log, k.keep)
+	return nil
+}
+
+// NeedLeaderElection says that the leader alone keeps.
+func (*Keeper) NeedLeaderElection() bool { return true }
+
+func (k *Keeper) keep(ctx context.Context) (time.Duration, error) {
+	secret, err := read(ctx, k.Reader, k.Namespace)
+	if err != nil {
+		return 0, err
+	}
+	var stored *pki.Authority
+	if secret != nil {
+		if stored, err = pki.Unmarshal(secret.Data); err != nil {
+			return 0, fmt.Errorf("reading the certificate authority from Secret %s/%s, which must be repaired or deleted: %w", k.Namespace, SecretName, err)
+		}
+	}
+	from := stored
+	if from == nil {
+		from = k.Source.Authority()
+	}
+	now := k.Now()
+	authority, changed, err := pki.Advance(from, k.Lifetimes, now)
+	if err != nil {
+		return 0, fmt.Errorf("advancing the certificate authority: %w", err)
+	}
+	data := map[string][]byte(nil)
+	if changed || stored == nil {
+		if data, err = k.write(ctx, secret, authority); err != nil {
+			return 0, err
+		}
+		k.Log.Info("certificate authority written", "nextChange", authority.Due(k.Lifetimes))
+	} else {
+		data = secret.Data
+	}
+	if err := k.Source.Update(data); err != nil {
+		return 0, err
+	}
+	return min(interval(k.Lifetimes), max(authority.Due(k.Lifetimes).Sub(now), retryInterval)), nil
+}
+
+// write creates the Secret or changes exactly the version that was read, so that of two leaders one fails and reads again.
+func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, authority *pki.Authority) (map[string][]byte, error) {
+	data, err := authority.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("encoding the certificate authority: %w", err)
+	}
+	if secret == nil {
+		secret = &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: k.Namespace,
+				Name:      SecretName,
+				Labels:    map[string]string{"app.kubernetes.io/managed-by": "gatewright"},
+			},
+			Data: data,
+		}
+		if err := k.Client.Create(ctx, secret); err != nil {
+			return nil, fmt.Errorf("creating Secret %s/%s: %w", k.Namespace, SecretName, err)
+		}
+		return data, nil
+	}
+	secret = secret.DeepCopy()
+	secret.Data = data
+	if err := k.Client.Update(ctx, secret); err != nil {
+		return nil, fmt.Errorf("updating Secret %s/%s: %w", k.Namespace, SecretName, err)
+	}
+	return data, nil
+}

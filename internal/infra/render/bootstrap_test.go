@@ -1,0 +1,126 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// parse reads a file of the ConfigMap as Envoy would.
+func parse(t *testing.T, files map[string]string, name string, into interface {
+	proto.Message
+	ValidateAll() error
+},
+) {
+	t.Helper()
+	if err := protojson.Unmarshal([]byte(files[name]), into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if err := into.ValidateAll(); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func exampleBootstrap(t *testing.T, settings Settings) (*bootstrapv3.Bootstrap, map[string]string) {
+	t.Helper()
+	files := render(t, exampleGateway(), settings, exampleCredentials()).configMap.Data
+	bootstrap := &bootstrapv3.Bootstrap{}
+	parse(t, files, bootstrapFile, bootstrap)
+	return bootstrap, files
+}
+
+func TestBootstrap(t *testing.T) {
+	t.Parallel()
+	bootstrap, _ := exampleBootstrap(t, exampleSettings())
+	dynamic := bootstrap.GetDynamicResources()
+	waits := func(source *corev3.ConfigSource) bool {
+		return source.GetAds() != nil && source.GetInitialFetchTimeout() != nil && source.GetInitialFetchTimeout().AsDuration() == 0
+	}
+	control := bootstrap.GetStaticResources().GetClusters()[0]
+	address := control.GetLoadAssignment().GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress()
+	tests := []struct {
+		name string
+		ok   bool
+	}{
+		{"the administration has no port", bootstrap.GetAdmin().GetAddress().GetPipe().GetPath() == "/run/envoy/admin.sock"},
+		{"listeners and clusters are waited for without end", waits(dynamic.GetLdsConfig()) && waits(dynamic.GetCdsConfig())},
+		{"deltas are asked for", dynamic.GetAdsConfig().GetApiType() == corev3.ApiConfigSource_DELTA_GRPC},
+		{"the only listener is the ready one", len(bootstrap.GetStaticResources().GetListeners()) == 1 &&
+			bootstrap.GetStaticResources().GetListeners()[0].GetAddress().GetSocketAddress().GetPortValue() == ReadyPort},
+		{"the control plane is found by its full name", address.GetAddress() == "gatewright-xds.gatewright-system.svc.cluster.local" && address.GetPortValue() == 18000},
+		{"the control plane is found by DNS", control.GetClusterType().GetName() == "envoy.clusters.dns"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if !test.ok {
+				t.Errorf("not so: %s", bootstrap)
+			}
+		})
+	}
+}
+
+func TestControlPlaneIsVerified(t *testing.T) {
+	t.Parallel()
+	bootstrap, files := exampleBootstrap(t, Settings{SystemNamespace: "gatewright-system", XDSHost: "192.0.2.1", ClusterDomain: "example.org"})
+	control := bootstrap.GetStaticResources().GetClusters()[0]
+	if control.GetType() != clusterv3.Cluster_STATIC {
+		t.Error("an address is looked up in DNS")
+	}
+	socket := &tlsv3.UpstreamTlsContext{}
+	if err := control.GetTransportSocket().GetTypedConfig().UnmarshalTo(socket); err != nil {
+		t.Fatal(err)
+	}
+	tls := socket.GetCommonTlsContext()
+	if got := tls.GetTlsCertificateSdsSecretConfigs()[0].GetSdsConfig().GetPathConfigSource().GetPath(); got != "/etc/envoy/sds-certificate.json" {
+		t.Errorf("the certificate comes from %s", got)
+	}
+	if got := tls.GetValidationContextSdsSecretConfig().GetSdsConfig().GetPathConfigSource().GetPath(); got != "/etc/envoy/sds-validation.json" {
+		t.Errorf("the authorities come from %s", got)
+	}
+
+	validation := &tlsv3.Secret{}
+	secretIn(t, files, validationFile, validation)
+	context := validation.GetValidationContext()
+	if got := context.GetMatchTypedSubjectAltNames()[0].GetMatcher().GetExact(); got != "gatewright-xds.gatewright-system.svc" {
+		t.Errorf("the control plane must prove %s", got)
+	}
+	if context.GetTrustedCa().GetFilename() != "/etc/envoy-credentials/ca.crt" || context.GetWatchedDirectory().GetPath() != "/etc/envoy-credentials" {
+		t.Errorf("the authorities are %v", context)
+	}
+	certificate := &tlsv3.Secret{}
+	secretIn(t, files, certificateFile, certificate)
+	if got := certificate.GetTlsCertificate().GetWatchedDirectory().GetPath(); got != "/etc/envoy-credentials" {
+		t.Errorf("the certificate is watched in %s", got)
+	}
+	if strings.Contains(files[certificateFile]+files[validationFile]+files[bootstrapFile], "inline") {
+		t.Error("the ConfigMap holds key material")
+	}
+}
+
+func secretIn(t *testing.T, files map[string]string, name string, secret *tlsv3.Secret) {
+	t.Helper()
+	response := &discoveryv3.DiscoveryResponse{}
+	parse(t, files, name, response)
+	if err := response.GetResources()[0].UnmarshalTo(secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := secret.ValidateAll(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestServerNames(t *testing.T) {
+	t.Parallel()
+	got := Settings{SystemNamespace: "x", ClusterDomain: "example.org"}.ServerNames()
+	if len(got) != 2 || got[0] != "gatewright-xds.x.svc" || got[1] != "gatewright-xds.x.svc.example.org" {
+		t.Errorf("got %v", got)
+	}
+}

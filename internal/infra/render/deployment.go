@@ -1,0 +1,125 @@
+package render
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	applyappsv1 "k8s.io/client-go/applyconfigurations/apps/v1"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	applymetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// ReadyPort answers [ReadyPath] in every proxy; a listener can not have it.
+const ReadyPort = 19001
+
+// ReadyPath is answered 200 once a proxy has its whole configuration.
+const ReadyPath = "/ready"
+
+const (
+	// user is the one that distroless images call nonroot.
+	user = 65532
+	// leaveSeconds is how long a proxy that is to end goes on serving, so that nobody sends it anything new when it ends.
+	leaveSeconds = 15
+	// graceSeconds is when a proxy that has not ended is killed.
+	graceSeconds = 45
+	// drainSeconds is how long connections of a listener that changed may finish.
+	drainSeconds = "60"
+)
+
+// deployment runs the proxies. A new one must be ready before an old one leaves.
+func deployment(gateway ir.Gateway, settings Settings, hash string) Object {
+	annotations := map[string]string{}
+	maps.Copy(annotations, gateway.Fleet.Annotations)
+	annotations[bootstrapHash] = hash
+
+	spec := applyappsv1.DeploymentSpec().
+		WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
+		WithStrategy(applyappsv1.DeploymentStrategy().
+			WithType(appsv1.RollingUpdateDeploymentStrategyType).
+			WithRollingUpdate(applyappsv1.RollingUpdateDeployment().
+				WithMaxUnavailable(intstr.FromInt32(0)).
+				WithMaxSurge(intstr.FromInt32(1)))).
+		WithTemplate(applycorev1.PodTemplateSpec().
+			WithLabels(labels(gateway)).
+			WithAnnotations(annotations).
+			WithSpec(pod(gateway, settings)))
+	if settings.Replicas != nil {
+		spec.WithReplicas(*settings.Replicas)
+	}
+	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithSpec(spec)
+}
+
+// pod keeps to the restricted Pod Security Standard. The sysctl is one of its safe ones and lets an unprivileged Envoy bind a
+// listener's own port.
+func pod(gateway ir.Gateway, settings Settings) *applycorev1.PodSpecApplyConfiguration {
+	name := gateway.Fleet.Name
+	return applycorev1.PodSpec().
+		WithServiceAccountName(name).
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(graceSeconds).
+		WithSecurityContext(applycorev1.PodSecurityContext().
+			WithRunAsNonRoot(true).
+			WithRunAsUser(user).
+			WithRunAsGroup(user).
+			WithFSGroup(user).
+			WithSeccompProfile(applycorev1.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)).
+			WithSysctls(applycorev1.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
+		WithVolumes(
+			applycorev1.Volume().WithName("config").WithConfigMap(applycorev1.ConfigMapVolumeSource().WithName(name)),
+			applycorev1.Volume().WithName("credentials").WithSecret(applycorev1.SecretVolumeSource().WithSecretName(name).WithDefaultMode(0o440)),
+			applycorev1.Volume().WithName("admin").WithEmptyDir(applycorev1.EmptyDirVolumeSource().
+				WithMedium(corev1.StorageMediumMemory).
+				WithSizeLimit(resource.MustParse("1Mi"))),
+		).
+		WithContainers(container(settings))
+}
+
+// container has one probe. Envoy opens its listeners only when it has its configuration, so an answer means that it has; a liveness
+// or startup probe there would kill a proxy for waiting for its control plane.
+func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
+	return applycorev1.Container().
+		WithName("envoy").
+		WithImage(settings.image()).
+		WithImagePullPolicy(corev1.PullIfNotPresent).
+		WithArgs(
+			"--config-path", configDirectory+"/"+bootstrapFile,
+			"--service-node", "$(POD_NAME)",
+			"--log-level", "warn",
+			"--drain-time-s", drainSeconds,
+			"--disable-hot-restart",
+		).
+		WithEnv(applycorev1.EnvVar().WithName("POD_NAME").WithValueFrom(applycorev1.EnvVarSource().
+			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
+		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
+		WithResources(applycorev1.ResourceRequirements().WithRequests(corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("100m"),
+			corev1.ResourceMemory: resource.MustParse("128Mi"),
+		})).
+		WithReadinessProbe(applycorev1.Probe().
+			WithHTTPGet(applycorev1.HTTPGetAction().WithPath(ReadyPath).WithPort(intstr.FromInt32(ReadyPort)).WithScheme(corev1.URISchemeHTTP)).
+			WithPeriodSeconds(2).
+			WithTimeoutSeconds(2).
+			WithFailureThreshold(3)).
+		WithLifecycle(applycorev1.Lifecycle().
+			WithPreStop(applycorev1.LifecycleHandler().WithSleep(applycorev1.SleepAction().WithSeconds(leaveSeconds)))).
+		WithSecurityContext(applycorev1.SecurityContext().
+			WithRunAsNonRoot(true).
+			WithAllowPrivilegeEscalation(false).
+			WithReadOnlyRootFilesystem(true).
+			WithCapabilities(applycorev1.Capabilities().WithDrop("ALL"))).
+		WithVolumeMounts(
+			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
+			applycorev1.VolumeMount().WithName("credentials").WithMountPath(credentialsDirectory).WithReadOnly(true),
+			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
+		)
+}

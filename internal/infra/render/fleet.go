@@ -1,0 +1,108 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// Object is one object of a fleet. It holds only the fields that Gatewright owns, so that others may own the rest.
+type Object interface {
+	runtime.ApplyConfiguration
+	GetAPIVersion() *string
+	GetKind() *string
+	GetNamespace() *string
+	GetName() *string
+}
+
+// secretType keeps a fleet's credentials apart from the key pairs that listeners offer.
+const secretType corev1.SecretType = "gatewright.dev/xds-client"
+
+// The keys of a fleet's Secret.
+const (
+	CertificateKey = corev1.TLSCertKey
+	PrivateKeyKey  = corev1.TLSPrivateKeyKey
+	BundleKey      = corev1.ServiceAccountRootCAKey
+)
+
+// Fleet gives the objects that run a Gateway's proxies, in the order in which they need each other. A Gateway without ports has no
+// Service among them: Kubernetes has no Service without ports, and one that exists may keep its address until a port comes back.
+// An error means that the bootstrap can not be encoded, which no valid Gateway causes.
+func Fleet(gateway ir.Gateway, settings Settings, credentials Credentials) ([]Object, error) {
+	files, err := configFiles(gateway, settings)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the bootstrap of Gateway %s: %w", gateway.Name, err)
+	}
+	objects := []Object{
+		serviceAccount(gateway),
+		secret(gateway, credentials),
+		configMap(gateway, files),
+		deployment(gateway, settings, hashFiles(files)),
+	}
+	if len(gateway.Ports) > 0 {
+		objects = append(objects, service(gateway))
+	}
+	return objects, nil
+}
+
+func serviceAccount(gateway ir.Gateway) Object {
+	return applycorev1.ServiceAccount(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithAutomountServiceAccountToken(false)
+}
+
+func secret(gateway ir.Gateway, credentials Credentials) Object {
+	return applycorev1.Secret(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithType(secretType).
+		WithData(map[string][]byte{
+			CertificateKey: credentials.CertificatePEM,
+			PrivateKeyKey:  credentials.PrivateKeyPEM,
+			BundleKey:      credentials.BundlePEM,
+		})
+}
+
+func configMap(gateway ir.Gateway, files map[string]string) Object {
+	return applycorev1.ConfigMap(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithData(files)
+}
+
+// service gives the fleet its address. Only the first static address can be asked for: a Service has one loadBalancerIP, and
+// externalIPs would let a Gateway take over traffic of others.
+func service(gateway ir.Gateway) Object {
+	spec := applycorev1.ServiceSpec().
+		WithType(corev1.ServiceTypeLoadBalancer).
+		WithSelector(selector(gateway))
+	for _, port := range gateway.Ports {
+		spec.WithPorts(applycorev1.ServicePort().
+			WithName(portName(port)).
+			WithProtocol(corev1.ProtocolTCP).
+			WithPort(port.Number).
+			WithTargetPort(intstr.FromInt32(port.Number)))
+	}
+	if len(gateway.Fleet.Addresses) > 0 {
+		spec.WithLoadBalancerIP(gateway.Fleet.Addresses[0])
+	}
+	return applycorev1.Service(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithSpec(spec)
+}
+
+func portName(port ir.Port) string {
+	return fmt.Sprintf("%s-%d", strings.ToLower(string(port.Protocol)), port.Number)
+}

@@ -1,0 +1,229 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+func exampleGateway() ir.Gateway {
+	return ir.Gateway{
+		Name: ir.Name{Namespace: "shop", Name: "edge"},
+		Fleet: ir.Fleet{
+			Name: "edge-gatewright", UID: "11111111-2222-3333-4444-555555555555", Class: "gatewright",
+			Labels:      map[string]string{"team": "shop", ManagedByLabel: "me", instanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x"},
+			Annotations: map[string]string{"note": "hello", bootstrapHash: "forged"},
+		},
+		Ports: []ir.Port{{Number: 80, Protocol: ir.HTTP}, {Number: 8443, Protocol: ir.HTTPS}},
+	}
+}
+
+func exampleSettings() Settings { return Settings{SystemNamespace: "gatewright-system"} }
+
+func exampleCredentials() Credentials {
+	return Credentials{CertificatePEM: []byte("certificate"), PrivateKeyPEM: []byte("key"), BundlePEM: []byte("bundle")}
+}
+
+// rendered is a fleet as the API server would read it.
+type rendered struct {
+	raw            map[string][]byte
+	serviceAccount corev1.ServiceAccount
+	secret         corev1.Secret
+	configMap      corev1.ConfigMap
+	deployment     appsv1.Deployment
+	service        *corev1.Service
+}
+
+func render(t *testing.T, gateway ir.Gateway, settings Settings, credentials Credentials) rendered {
+	t.Helper()
+	objects, err := Fleet(gateway, settings, credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := rendered{raw: map[string][]byte{}}
+	for _, object := range objects {
+		raw, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result.raw[*object.GetKind()] = raw
+		into := map[string]any{
+			"ServiceAccount": &result.serviceAccount, "Secret": &result.secret, "ConfigMap": &result.configMap, "Deployment": &result.deployment,
+		}[*object.GetKind()]
+		if *object.GetKind() == "Service" {
+			result.service = &corev1.Service{}
+			into = result.service
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return result
+}
+
+func TestEveryObject(t *testing.T) {
+	t.Parallel()
+	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	pods := fleet.deployment.Spec.Template.ObjectMeta
+	pods.Name, pods.Namespace, pods.OwnerReferences = fleet.deployment.Name, fleet.deployment.Namespace, fleet.deployment.OwnerReferences
+	tests := map[string]metav1.ObjectMeta{
+		"ServiceAccount": fleet.serviceAccount.ObjectMeta, "Secret": fleet.secret.ObjectMeta, "ConfigMap": fleet.configMap.ObjectMeta,
+		"Deployment": fleet.deployment.ObjectMeta, "Service": fleet.service.ObjectMeta, "pod template": pods,
+	}
+	labels := map[string]string{
+		"team":                                         "shop",
+		"app.kubernetes.io/name":                       "envoy",
+		"app.kubernetes.io/managed-by":                 "gatewright",
+		"app.kubernetes.io/component":                  "proxy",
+		"app.kubernetes.io/instance":                   "edge-gatewright",
+		"gateway.networking.k8s.io/gateway-name":       "edge",
+		"gateway.networking.k8s.io/gateway-class-name": "gatewright",
+	}
+	for name, meta := range tests {
+		t.Run(name+" is named, labelled and owned as it should", func(t *testing.T) {
+			t.Parallel()
+			if meta.Namespace != "shop" || meta.Name != "edge-gatewright" {
+				t.Errorf("it is called %s/%s", meta.Namespace, meta.Name)
+			}
+			for key, want := range labels {
+				if got := meta.Labels[key]; got != want {
+					t.Errorf("label %s is %q, want %q", key, got, want)
+				}
+			}
+			if meta.Annotations["note"] != "hello" {
+				t.Errorf("annotations are %v", meta.Annotations)
+			}
+			controller := metav1.GetControllerOfNoCopy(&meta)
+			if controller == nil || controller.Kind != "Gateway" || controller.APIVersion != "gateway.networking.k8s.io/v1" ||
+				controller.Name != "edge" || controller.UID != "11111111-2222-3333-4444-555555555555" || controller.BlockOwnerDeletion != nil {
+				t.Errorf("its controller is %v", controller)
+			}
+		})
+	}
+}
+
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	spec := fleet.deployment.Spec
+	pod := spec.Template.Spec
+	envoy := pod.Containers[0]
+	security := envoy.SecurityContext
+	isTrue := func(b *bool) bool { return b != nil && *b }
+	isFalse := func(b *bool) bool { return b != nil && !*b }
+	tests := []struct {
+		name string
+		ok   bool
+	}{
+		{"the pod may not run as root", isTrue(pod.SecurityContext.RunAsNonRoot) && *pod.SecurityContext.RunAsUser == 65532},
+		{"the pod has the default seccomp profile", pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault},
+		{"the only sysctl is a safe one", slices.Equal(pod.SecurityContext.Sysctls, []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}})},
+		{"the container may not gain privileges", isFalse(security.AllowPrivilegeEscalation)},
+		{"the container has no capabilities", slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}) && security.Capabilities.Add == nil},
+		{"the container can not write to its image", isTrue(security.ReadOnlyRootFilesystem)},
+		{"no token is mounted", isFalse(pod.AutomountServiceAccountToken) && isFalse(fleet.serviceAccount.AutomountServiceAccountToken)},
+		{"no host namespace or path is used", !pod.HostNetwork && !pod.HostPID && !pod.HostIPC && !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil })},
+		{"there is one container", len(pod.Containers) == 1 && len(pod.InitContainers) == 0},
+		{"only the readiness port is a container port", len(envoy.Ports) == 1 && envoy.Ports[0].ContainerPort == ReadyPort},
+		{"waiting for the control plane kills nothing", envoy.LivenessProbe == nil && envoy.StartupProbe == nil},
+		{"readiness asks the static listener", envoy.ReadinessProbe.HTTPGet.Path == ReadyPath && envoy.ReadinessProbe.HTTPGet.Port.IntValue() == ReadyPort},
+		{"a leaving proxy serves until endpoints forgot it", envoy.Lifecycle.PreStop.Sleep.Seconds < *pod.TerminationGracePeriodSeconds},
+		{"no CPU limit", envoy.Resources.Limits == nil},
+		{"replicas are left to others", spec.Replicas == nil},
+		{"no proxy leaves before another is ready", spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 0 && spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 1},
+		{"the selector selects the pods", metav1.FormatLabelSelector(spec.Selector) == "app.kubernetes.io/instance=edge-gatewright,app.kubernetes.io/managed-by=gatewright"},
+		{"the default image is used", envoy.Image == DefaultImage && envoy.ImagePullPolicy == corev1.PullIfNotPresent},
+		{"the hash can not be forged", spec.Template.Annotations[bootstrapHash] != "forged"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if !test.ok {
+				t.Errorf("not so: %s", fleet.raw["Deployment"])
+			}
+		})
+	}
+}
+
+func TestService(t *testing.T) {
+	t.Parallel()
+	gateway := exampleGateway()
+	gateway.Fleet.Addresses = []string{"192.0.2.7", "192.0.2.8"}
+	fleet := render(t, gateway, exampleSettings(), exampleCredentials())
+	spec := fleet.service.Spec
+	if spec.Type != corev1.ServiceTypeLoadBalancer || spec.LoadBalancerIP != "192.0.2.7" || spec.ExternalIPs != nil {
+		t.Errorf("type %s, address %s, external %v", spec.Type, spec.LoadBalancerIP, spec.ExternalIPs)
+	}
+	var ports []string
+	for _, port := range spec.Ports {
+		if port.TargetPort.IntVal != port.Port || port.Protocol != corev1.ProtocolTCP {
+			t.Errorf("port %s leads to %s/%s", port.Name, port.TargetPort.String(), port.Protocol)
+		}
+		ports = append(ports, port.Name)
+	}
+	if !slices.Equal(ports, []string{"http-80", "https-8443"}) {
+		t.Errorf("ports are %v", ports)
+	}
+	gateway.Ports = nil
+	if render(t, gateway, exampleSettings(), exampleCredentials()).service != nil {
+		t.Error("a Gateway without ports has a Service, which Kubernetes would refuse")
+	}
+}
+
+func TestWhatChangesWhat(t *testing.T) {
+	t.Parallel()
+	base := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	tests := []struct {
+		name    string
+		edit    func(*ir.Gateway, *Settings, *Credentials)
+		changed []string
+	}{
+		{"nothing", func(*ir.Gateway, *Settings, *Credentials) {}, nil},
+		{"a rotated certificate changes the Secret and rolls no pod", func(_ *ir.Gateway, _ *Settings, c *Credentials) { c.CertificatePEM = []byte("new") }, []string{"Secret"}},
+		{"a new port changes the Service alone", func(g *ir.Gateway, _ *Settings, _ *Credentials) {
+			g.Ports = append(g.Ports, ir.Port{Number: 9000, Protocol: ir.HTTP})
+		}, []string{"Service"}},
+		{"a moved control plane rolls the pods", func(_ *ir.Gateway, s *Settings, _ *Credentials) { s.XDSPort = 1 }, []string{"ConfigMap", "Deployment"}},
+		{"a new image changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *Credentials) { s.Image = "x" }, []string{"Deployment"}},
+		{"a replica count changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *Credentials) { s.Replicas = new(int32) }, []string{"Deployment"}},
+		{"an annotation changes everything", func(g *ir.Gateway, _ *Settings, _ *Credentials) {
+			g.Fleet.Annotations = map[string]string{"a": "b"}
+		}, []string{"ConfigMap", "Deployment", "Secret", "Service", "ServiceAccount"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gateway, settings, credentials := exampleGateway(), exampleSettings(), exampleCredentials()
+			test.edit(&gateway, &settings, &credentials)
+			var changed []string
+			for kind, raw := range render(t, gateway, settings, credentials).raw {
+				if !bytes.Equal(raw, base.raw[kind]) {
+					changed = append(changed, kind)
+				}
+			}
+			slices.Sort(changed)
+			if !slices.Equal(changed, test.changed) {
+				t.Errorf("changed %v, want %v", changed, test.changed)
+			}
+		})
+	}
+}
+
+func TestLabelValue(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 53) + "." + strings.Repeat("b", 100)
+	if got := LabelValue("edge.example"); got != "edge.example" {
+		t.Errorf("a short name became %s", got)
+	}
+	if got := LabelValue(long); len(got) > 63 || got == LabelValue(long+"b") || strings.Contains(got, ".-") {
+		t.Errorf("a long name became %s", got)
+	}
+}

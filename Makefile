@@ -1,0 +1,120 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# Whatever Go the machine has (1.21 or later) fetches this one.
+export GOTOOLCHAIN := go1.27.3
+
+# Tools are built once for each version and kept outside the checkout.
+CACHE := $(or $(GATEWRIGHT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gatewright)
+pinned = $(shell awk '$$1 == "$(2)" && $$2 ~ /^v/ {print $$2} $$1 == "require" && $$2 == "$(2)" {print $$3}' $(1)/go.mod)
+GOLANGCI_LINT := $(CACHE)/tools/golangci-lint-$(call pinned,tools/lint,github.com/golangci/golangci-lint/v2)/golangci-lint
+GOTESTSUM := $(CACHE)/tools/gotestsum-$(call pinned,tools/test,gotest.tools/gotestsum)/gotestsum
+BENCHSTAT := $(CACHE)/tools/benchstat-$(call pinned,tools/test,golang.org/x/perf)/benchstat
+HELM := $(CACHE)/tools/helm-$(call pinned,test/cluster/build/helm,helm.sh/helm/v4)/helm
+
+# Where test results are also written as JSON lines, when set.
+RESULTS ?=
+results = $(if $(RESULTS),--jsonfile=$(abspath $(RESULTS))/$(1).json)
+
+BENCH ?= .
+BENCHTIME ?= 1s
+BENCHCOUNT ?= 1
+FUZZTIME ?= 30s
+
+##@ Everyday
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} FNR == 1 && NR > 1 {print "\nThe test cluster"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the controller into bin/
+	go build -trimpath -o bin/gatewright ./cmd/gatewright
+
+.PHONY: test
+test: $(GOTESTSUM) ## Run the unit and property tests with the race detector
+	$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit) -- -race -timeout=15m ./...
+	cd test && $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-test-tools) -- -race ./...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) lint-layout lint-chart ## Check style, import rules, layout and the chart
+	$(GOLANGCI_LINT) run ./...
+	cd test && $(GOLANGCI_LINT) run ./...
+
+.PHONY: lint-layout
+lint-layout: ## Check that every package has a doc.go and no file is too long
+	hack/check-layout.sh
+
+.PHONY: lint-chart
+lint-chart: $(HELM) ## Check the Helm chart and its schema
+	hack/check-chart.sh $(HELM)
+
+.PHONY: lint-selftest
+lint-selftest: $(GOLANGCI_LINT) ## Prove that an import against the rules fails the linter
+	hack/lint-selftest.sh $(GOLANGCI_LINT)
+
+.PHONY: generate
+generate: $(GOLANGCI_LINT) ## Write generated code and format all code
+	go generate ./...
+	cd test && go generate ./...
+	$(GOLANGCI_LINT) fmt ./...
+	cd test && $(GOLANGCI_LINT) fmt ./...
+
+.PHONY: verify
+verify: ## Generate again and fail on a difference
+	hack/verify.sh
+
+include test/cluster/cluster.mk
+
+##@ On the test cluster
+
+.PHONY: quickstart
+quickstart: ## Run the README's quickstart word for word
+	hack/quickstart.sh
+
+.PHONY: conformance
+conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official Gateway API conformance suite and write the report
+	hack/cluster-test.sh $(GOTESTSUM) conformance 45m $(call results,conformance)
+
+.PHONY: e2e
+e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests
+	hack/cluster-test.sh $(GOTESTSUM) e2e 20m $(call results,e2e)
+
+##@ Measure and search
+
+.PHONY: bench
+bench: $(BENCHSTAT) ## Run the benchmarks (BENCH=regexp BENCHTIME=1s BENCHCOUNT=1)
+	go test -run='^$$' -bench='$(BENCH)' -benchmem -benchtime=$(BENCHTIME) -count=$(BENCHCOUNT) ./internal/... | tee $(CACHE)/bench.txt
+	$(BENCHSTAT) $(CACHE)/bench.txt
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz test for FUZZTIME=30s
+	hack/fuzz.sh $(FUZZTIME)
+
+##@ Everything
+
+.PHONY: ci
+ci: ## Do what CI does: everything, from nothing, in timed stages
+	bash .ci/run
+
+.PHONY: clean
+clean: ## Remove what was built in the checkout (the cache stays)
+	rm -rf bin
+
+# install_tool builds package $(3) of module $(1) as $(2); the name appears only when it is complete.
+define install_tool
+	@mkdir -p $(dir $(2))
+	@echo "build $(notdir $(patsubst %/,%,$(dir $(2))))"
+	@CGO_ENABLED=0 go build -C $(1) -trimpath -buildvcs=false -ldflags='-s -w' -o $(2).building $(3) && mv $(2).building $(2)
+endef
+
+$(GOLANGCI_LINT):
+	$(call install_tool,tools/lint,$@,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+$(GOTESTSUM):
+	$(call install_tool,tools/test,$@,gotest.tools/gotestsum)
+$(BENCHSTAT):
+	$(call install_tool,tools/test,$@,golang.org/x/perf/cmd/benchstat)
+$(HELM):
+	$(call install_tool,test/cluster/build/helm,$@,helm.sh/helm/v4/cmd/helm)

@@ -1,0 +1,18 @@
+package main
+
+// All addresses are from 198.18.0.0/15, the range set aside for benchmarks, and exist only inside
+// the cluster's network namespace.
+const (
+	nodeName       = "gatewright"
+	nodeAddress    = "198.18.0.1"
+	nodePrefix     = "198.18.0.1/24"
+	podRange       = "198.18.16.0/20"
+	serviceRange   = "198.19.0.0/20"
+	apiServiceIP   = "198.19.0.1"
+	dnsServiceIP   = "198.19.0.10"
+	loadBalancers  = "198.18.200.0/24"
+	clusterDomain  = "cluster.local"
+	etcdEndpoint   = "http://127.0.0.1:2379"
+	apiEndpoint    = "https://198.18.0.1:6443"
+	serviceAccount = "https://kubernetes.default.svc.cluster.local"
+)

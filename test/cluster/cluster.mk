@@ -1,0 +1,31 @@
+# The test cluster: a real Kubernetes in a network namespace of its own. See test/cluster/doc.go.
+
+export GOTOOLCHAIN = go1.27.3
+
+CLUSTER = bin/cluster
+
+# Release channel of the Gateway API that `make install` applies: standard or experimental.
+CHANNEL ?= standard
+
+.PHONY: $(CLUSTER) cluster-up cluster-down images install kubeconfig shell
+
+$(CLUSTER):
+	@go build -C test -buildvcs=false -o ../$(CLUSTER) ./cluster
+
+cluster-up: $(CLUSTER) ## Build what is missing and start the test cluster
+	@$(CLUSTER) up
+
+cluster-down: $(CLUSTER) ## Stop the test cluster and leave nothing behind but its cache
+	@$(CLUSTER) down
+
+images: $(CLUSTER) ## Build the images and load those that changed into the test cluster
+	@$(CLUSTER) images
+
+install: $(CLUSTER) ## Install the Gateway API and Gatewright into the test cluster
+	@$(CLUSTER) install --channel=$(CHANNEL)
+
+kubeconfig: $(CLUSTER) ## Print the path of the test cluster's kubeconfig
+	@$(CLUSTER) kubeconfig
+
+shell: $(CLUSTER) ## Open a shell in the test cluster's network, with kubectl and helm
+	@$(CLUSTER) shell

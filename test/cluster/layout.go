@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// runDir holds sockets and containerd's mounts. It is a constant because the path of a Unix socket
+// must stay below 108 bytes and because a machine has room for one cluster only.
+const runDir = "/run/gatewright"
+
+// maxStateLength keeps the kubelet's own sockets below the limit for Unix socket paths.
+const maxStateLength = 70
+
+// layout says where things are.
+type layout struct {
+	root  string // the checkout
+	cache string // what was built; can be deleted at any time while the cluster is down
+	state string // everything the running cluster writes; deleted by down
+}
+
+func findLayout() (layout, error) {
+	root, err := findRoot()
+	if err != nil {
+		return layout{}, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return layout{}, fmt.Errorf("find the home directory (set HOME): %w", err)
+	}
+	cache := firstOf(os.Getenv("GATEWRIGHT_CACHE"),
+		filepath.Join(firstOf(os.Getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "gatewright"))
+	state := firstOf(os.Getenv("GATEWRIGHT_STATE"),
+		filepath.Join(firstOf(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state")), "gatewright"))
+	l := layout{root: root, cache: cache, state: filepath.Join(state, "cluster")}
+	if !filepath.IsAbs(l.cache) || !filepath.IsAbs(l.state) {
+		return layout{}, fmt.Errorf("cache %q and state %q must be absolute paths", l.cache, l.state)
+	}
+	if len(l.state) > maxStateLength {
+		return layout{}, fmt.Errorf("state directory %s is too long for Unix sockets: set GATEWRIGHT_STATE to a path of at most %d characters",
+			l.state, maxStateLength-len("/cluster"))
+	}
+	return l, nil
+}
+
+// findRoot walks up from the working directory to the checkout.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the working directory: %w", err)
+	}
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "test", "cluster", "build", "kubernetes", "go.mod")); err == nil {
+			return d, nil
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("%s is not inside a Gatewright checkout: change into one", dir)
+		}
+	}
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func (l layout) path(elem ...string) string {
+	return filepath.Join(append([]string{l.state}, elem...)...)
+}
+
+func (l layout) logFile(daemon string) string { return l.path("logs", daemon+".log") }
+
+func (l layout) kubeconfig(user string) string { return l.path("kubeconfig", user+".yaml") }
+
+func (l layout) adminKubeconfig() string { return l.kubeconfig("admin") }
+
+func containerdSocket() string { return filepath.Join(runDir, "containerd.sock") }
+
+// lock makes sure that one command at a time changes the cluster. The lock is in the cache, so that
+// down can delete the state.
+func (l layout) lock(ctx context.Context) (func(), error) {
+	if err := os.MkdirAll(l.cache, 0o755); err != nil {
+		return nil, fmt.Errorf("create the cache: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(l.cache, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock: %w", err)
+	}
+	for told := false; ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
+		}
+		if !told {
+			fmt.Println("waiting for another cluster command to end")
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// writeFile writes a file of the state together with its directory.
+func writeFile(path, content string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("create the directory of %s: %w", path, err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	namespace     = "gatewright"
+	namespacePath = "/run/netns/" + namespace
+	nodeBridge    = "node0"
+)
+
+// createNamespace makes the network namespace with the node's address on a bridge of its own.
+// Every step can be repeated on a namespace that is already complete.
+func createNamespace(ctx context.Context) error {
+	if !exists(namespacePath) {
+		if _, err := run(ctx, "ip", "netns", "add", namespace); err != nil {
+			return err
+		}
+	}
+	script := []string{
+		"set -e",
+		"ip link set lo up",
+		"ip link show " + nodeBridge + " >/dev/null 2>&1 || ip link add " + nodeBridge + " type bridge",
+		"ip addr replace " + nodePrefix + " dev " + nodeBridge,
+		"ip link set " + nodeBridge + " up",
+		"ip route replace default dev " + nodeBridge,
+		"echo 1 > /proc/sys/net/ipv4/ip_forward",
+		"echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet",
+	}
+	_, err := run(ctx, insideNamespace("sh", "-c", strings.Join(script, "\n"))...)
+	return err
+}
+
+// deleteNamespace removes the namespace, and with it the bridge and what is left of the pods' links.
+func deleteNamespace(ctx context.Context) error {
+	if !exists(namespacePath) {
+		return nil
+	}
+	_, err := run(ctx, "ip", "netns", "delete", namespace)
+	return err
+}
+
+// insideNamespace wraps a command. `ip netns exec` would not do: it mounts /sys anew, where the
+// kubelet no longer finds its cgroups.
+func insideNamespace(argv ...string) []string {
+	return append([]string{"nsenter", "--net=" + namespacePath, "--"}, argv...)
+}
+
+// dialInside opens a connection from inside the namespace while the caller stays outside.
+func dialInside(ctx context.Context, network, address string) (net.Conn, error) {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		// Never unlocked: the thread stays in the namespace and has to end with this goroutine.
+		runtime.LockOSThread()
+		if err := enterNamespace(); err != nil {
+			done <- result{err: err}
+			return
+		}
+		conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
+		done <- result{conn, err}
+	}()
+	r := <-done
+	return r.conn, r.err
+}
+
+func enterNamespace() (err error) {
+	f, err := os.Open(namespacePath)
+	if err != nil {
+		return fmt.Errorf("open the cluster's network namespace (is the cluster up?): %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace %s: %w", namespace, err)
+	}
+	return nil
+}

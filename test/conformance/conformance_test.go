@@ -1,0 +1,83 @@
+//go:build conformance
+
+package conformance
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/gateway-api/conformance"
+	confv1 "sigs.k8s.io/gateway-api/conformance/apis/v1"
+	"sigs.k8s.io/gateway-api/conformance/tests"
+	"sigs.k8s.io/gateway-api/conformance/utils/suite"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	gatewayClass = "gatewright"
+	reportPath   = "../../conformance/reports/gateway-api-v1.7.0.yaml"
+	version      = "v0.1.0"
+)
+
+// TestConformance runs the suite with its own timeouts and clean-up. It is not parallel, because the suite orders its tests itself.
+// The suite's flags work: `make conformance TESTFLAGS=-run-test=HTTPRouteSimpleSameNamespace` runs one test and writes no report.
+//
+//nolint:paralleltest // see above
+func TestConformance(t *testing.T) {
+	options := conformance.DefaultOptions(t)
+	options.GatewayClassName = gatewayClass
+	options.ConformanceProfiles = profiles
+	options.SupportedFeatures = claimedFeatures()
+	options.Implementation = confv1.Implementation{
+		Organization: "gatewright",
+		Project:      "gatewright",
+		URL:          "https://github.com/gatewright/gatewright",
+		Version:      version,
+		Contact:      []string{"https://github.com/gatewright/gatewright/issues"},
+	}
+	cSuite, err := suite.NewConformanceTestSuite(options)
+	if err != nil {
+		t.Fatalf("prepare the suite: %v", err)
+	}
+	// Registered before the suite runs, so it is called after the suite's own clean-up, when a report can be had.
+	t.Cleanup(func() { keepReport(t, cSuite, options.RunTest == "") })
+
+	chosen := claimedTests(tests.ConformanceTests)
+	t.Logf("%d of the suite's %d tests need only what is claimed: %v", len(chosen), len(tests.ConformanceTests), claimedFeatures())
+	cSuite.Setup(t, chosen)
+	if err := cSuite.Run(t, chosen); err != nil {
+		t.Fatalf("run the suite: %v", err)
+	}
+}
+
+func keepReport(t *testing.T, cSuite *suite.ConformanceTestSuite, whole bool) {
+	t.Helper()
+	report, err := cSuite.Report()
+	if err != nil {
+		t.Errorf("make the report: %v", err)
+		return
+	}
+	slices.SortFunc(report.ProfileReports, func(a, b confv1.ProfileReport) int { return cmp.Compare(a.Name, b.Name) })
+	fmt.Print(tally(report))
+	if !whole {
+		return
+	}
+	for _, s := range shortcomings(report) {
+		t.Error(s)
+	}
+	content, err := yaml.Marshal(report)
+	if err != nil {
+		t.Errorf("write the report as YAML: %v", err)
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(reportPath), 0o755); err != nil {
+		t.Errorf("make the directory of the report: %v", err)
+	}
+	if err := os.WriteFile(reportPath, content, 0o644); err != nil {
+		t.Errorf("keep the report: %v", err)
+	}
+}

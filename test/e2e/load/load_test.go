@@ -1,0 +1,66 @@
+package load_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/test/e2e/load"
+)
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	t.Run("every answer that is not 200 is a failure with its reason", func(t *testing.T) {
+		t.Parallel()
+		var served atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if served.Add(1)%10 == 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		t.Cleanup(server.Close)
+		run := load.Start(t.Context(), plan(server.URL))
+		for served.Load() < 20 {
+			time.Sleep(time.Millisecond)
+		}
+		result := run.Stop()
+		if want := int(served.Load() / 10); result.Failures["status 503 Service Unavailable"] != want || result.Failed() != want {
+			t.Errorf("want %d failures, got %s", want, result)
+		}
+		if result.Sent != int(served.Load()) {
+			t.Errorf("sent %d, served %d", result.Sent, served.Load())
+		}
+	})
+	t.Run("a server that is gone is a failure", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewServer(http.NotFoundHandler())
+		server.Close()
+		run := load.Start(t.Context(), plan(server.URL))
+		time.Sleep(50 * time.Millisecond)
+		if result := run.Stop(); result.Sent == 0 || result.Failed() != result.Sent {
+			t.Errorf("want only failures, got %s", result)
+		}
+	})
+	t.Run("a run that nobody stops ends by itself", func(t *testing.T) {
+		t.Parallel()
+		var served atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
+		t.Cleanup(server.Close)
+		short := plan(server.URL)
+		short.MaxDuration = 50 * time.Millisecond
+		run := load.Start(t.Context(), short)
+		time.Sleep(150 * time.Millisecond)
+		before := served.Load()
+		time.Sleep(100 * time.Millisecond)
+		if after := served.Load(); after != before || before == 0 {
+			t.Errorf("served %d after the end, %d before", after, before)
+		}
+		run.Stop()
+	})
+}
+
+func plan(url string) load.Plan {
+	return load.Plan{URL: url, Rate: 500, Workers: 8, Timeout: time.Second, MaxDuration: 10 * time.Second}
+}

@@ -1,0 +1,131 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+const (
+	echoImage = "registry.k8s.io/gateway-api/conformance/echo-basic:v0.2.0"
+	echoPort  = 3000
+)
+
+// gateway creates a Gateway with one HTTP listener and returns its address once it is programmed.
+func (w *world) gateway(t *testing.T, name string) string {
+	t.Helper()
+	gateway := &gwv1.Gateway{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: gwv1.GatewaySpec{
+			GatewayClassName: gatewayClass,
+			Listeners:        []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
+		},
+	}
+	w.create(t, gateway)
+	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
+			return fmt.Errorf("get gateway %s: %w", name, err)
+		}
+		if !meta.IsStatusConditionTrue(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed)) || len(gateway.Status.Addresses) == 0 {
+			return fmt.Errorf("gateway %s is not programmed: %+v", name, gateway.Status)
+		}
+		return nil
+	})
+	return gateway.Status.Addresses[0].Value
+}
+
+// route creates an HTTPRoute that sends a host to a Service.
+func (w *world) route(t *testing.T, name, gateway, host, service string) *gwv1.HTTPRoute {
+	t.Helper()
+	route := &gwv1.HTTPRoute{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: gwv1.HTTPRouteSpec{
+			CommonRouteSpec: gwv1.CommonRouteSpec{ParentRefs: []gwv1.ParentReference{{Name: gwv1.ObjectName(gateway)}}},
+			Hostnames:       []gwv1.Hostname{gwv1.Hostname(host)},
+			Rules: []gwv1.HTTPRouteRule{{BackendRefs: []gwv1.HTTPBackendRef{{BackendRef: gwv1.BackendRef{
+				BackendObjectReference: gwv1.BackendObjectReference{Name: gwv1.ObjectName(service), Port: new(gwv1.PortNumber(80))},
+			}}}}},
+		},
+	}
+	w.create(t, route)
+	return route
+}
+
+// routeAccepted says why a route is not accepted by Gatewright.
+func (w *world) routeAccepted(ctx context.Context, route *gwv1.HTTPRoute) error {
+	if err := w.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
+		return fmt.Errorf("get route %s: %w", route.Name, err)
+	}
+	for _, parent := range route.Status.Parents {
+		if parent.ControllerName == controllerName && meta.IsStatusConditionTrue(parent.Conditions, string(gwv1.RouteConditionAccepted)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("route %s is not accepted: %+v", route.Name, route.Status)
+}
+
+// echo starts pods that answer with their own name, waits for them, and returns them.
+func (w *world) echo(t *testing.T, name string, replicas int32) []corev1.Pod {
+	t.Helper()
+	labels := map[string]string{"app": name}
+	w.create(t, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{
+					Name:  "echo",
+					Image: echoImage,
+					Env:   []corev1.EnvVar{fieldEnv("POD_NAME", "metadata.name"), fieldEnv("NAMESPACE", "metadata.namespace")},
+				}}},
+			},
+		},
+	})
+	var pods corev1.PodList
+	eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+		if err := w.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels(labels)); err != nil {
+			return fmt.Errorf("list the pods of %s: %w", name, err)
+		}
+		ready := 0
+		for i := range pods.Items {
+			if podReady(&pods.Items[i]) {
+				ready++
+			}
+		}
+		if ready != int(replicas) {
+			return errors.New("the echo pods are not ready")
+		}
+		return nil
+	})
+	return pods.Items
+}
+
+// echoService makes the Service of echo pods.
+func (w *world) echoService(t *testing.T, name string) {
+	t.Helper()
+	w.create(t, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": name},
+			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(echoPort)}},
+		},
+	})
+}
+
+func fieldEnv(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+}

@@ -285,7 +285,7 @@ func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
 		expect(t, "while the old objects are there", w.after(time.Second), nil)
 		for _, object := range []client.Object{&corev1.ServiceAccount{}, &corev1.Secret{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
 			w.get(t, object)
-			if err := w.Client.Delete(t.Context(), object); err != nil {
+			if err := w.Delete(t.Context(), object); err != nil {
 				t.Fatal(err)
 			}
 		}

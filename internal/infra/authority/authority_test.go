@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"strings"
@@ -146,7 +147,7 @@ func TestASecretDeletedByMistakeComesBackAsItWas(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if string(stored(t, c).Data[pki.BundleKey]) != string(before.Data[pki.BundleKey]) {
+		if !bytes.Equal(stored(t, c).Data[pki.BundleKey], before.Data[pki.BundleKey]) {
 			t.Error("another authority took its place")
 		}
 	})

@@ -56,23 +56,20 @@ func (k *Keeper) keep(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("advancing the certificate authority: %w", err)
 	}
-	data := map[string][]byte(nil)
 	if changed || stored == nil {
-		if data, err = k.write(ctx, secret, authority); err != nil {
+		if secret, err = k.write(ctx, secret, authority); err != nil {
 			return 0, err
 		}
 		k.Log.Info("certificate authority written", "nextChange", authority.Due(k.Lifetimes))
-	} else {
-		data = secret.Data
 	}
-	if err := k.Source.Update(data); err != nil {
+	if err := k.Source.Update(secret.Data); err != nil {
 		return 0, err
 	}
 	return min(interval(k.Lifetimes), max(authority.Due(k.Lifetimes).Sub(now), retryInterval)), nil
 }
 
 // write creates the Secret or changes exactly the version that was read, so that of two leaders one fails and reads again.
-func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, authority *pki.Authority) (map[string][]byte, error) {
+func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, authority *pki.Authority) (*corev1.Secret, error) {
 	data, err := authority.Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encoding the certificate authority: %w", err)
@@ -89,12 +86,12 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, authority *pk
 		if err := k.Client.Create(ctx, secret); err != nil {
 			return nil, fmt.Errorf("creating Secret %s/%s: %w", k.Namespace, SecretName, err)
 		}
-		return data, nil
+		return secret, nil
 	}
 	secret = secret.DeepCopy()
 	secret.Data = data
 	if err := k.Client.Update(ctx, secret); err != nil {
 		return nil, fmt.Errorf("updating Secret %s/%s: %w", k.Namespace, SecretName, err)
 	}
-	return data, nil
+	return secret, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // SecretName is the name of the Secret, in the system namespace, that holds the certificate authority.
-const SecretName = "gatewright-xds-ca" //nolint:gosec // the name of a Secret, not a secret
+const SecretName = "gatewright-xds-ca"
 
 // Source holds the authority as it is known to this replica. Its zero value knows none; it is a [pki.Source].
 type Source struct {

@@ -24,9 +24,10 @@ const (
 	// user is the one that distroless images call nonroot.
 	user = 65532
 	// leaveSeconds is how long a proxy that is to end goes on serving, so that nobody sends it anything new when it ends.
-	leaveSeconds = 15
-	// graceSeconds is when a proxy that has not ended is killed.
-	graceSeconds = 45
+	leaveSeconds = 10
+	// graceSeconds is when a proxy that has not ended is killed. Envoy ends at once when it is told to, so there is little to wait for
+	// after leaveSeconds; and a namespace that is deleted waits for half of it before it looks again.
+	graceSeconds = 15
 	// drainSeconds is how long connections of a listener that changed may finish.
 	drainSeconds = "60"
 )
@@ -102,7 +103,7 @@ func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
 		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(applycorev1.ResourceRequirements().WithRequests(corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("100m"),
+			corev1.ResourceCPU:    resource.MustParse("50m"),
 			corev1.ResourceMemory: resource.MustParse("128Mi"),
 		})).
 		WithReadinessProbe(applycorev1.Probe().

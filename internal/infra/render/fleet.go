@@ -21,8 +21,8 @@ type Object interface {
 	GetName() *string
 }
 
-// secretType keeps a fleet's credentials apart from the key pairs that listeners offer.
-const secretType corev1.SecretType = "gatewright.dev/xds-client"
+// xdsClientType keeps a fleet's credentials apart from the key pairs that listeners offer.
+const xdsClientType corev1.SecretType = "gatewright.dev/xds-client"
 
 // The keys of a fleet's Secret.
 const (
@@ -64,7 +64,7 @@ func secret(gateway ir.Gateway, credentials Credentials) Object {
 		WithLabels(labels(gateway)).
 		WithAnnotations(gateway.Fleet.Annotations).
 		WithOwnerReferences(owner(gateway)).
-		WithType(secretType).
+		WithType(xdsClientType).
 		WithData(map[string][]byte{
 			CertificateKey: credentials.CertificatePEM,
 			PrivateKeyKey:  credentials.PrivateKeyPEM,

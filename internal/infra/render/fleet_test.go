@@ -110,19 +110,29 @@ func TestEveryObject(t *testing.T) {
 	}
 }
 
-func TestDeployment(t *testing.T) {
+// fact is something that must be so.
+type fact struct {
+	name string
+	ok   bool
+}
+
+func check(t *testing.T, fleet rendered, facts []fact) {
+	t.Helper()
+	for _, fact := range facts {
+		if !fact.ok {
+			t.Errorf("it is not so that %s: %s", fact.name, fleet.raw["Deployment"])
+		}
+	}
+}
+
+func TestPodSecurityIsRestricted(t *testing.T) {
 	t.Parallel()
 	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
-	spec := fleet.deployment.Spec
-	pod := spec.Template.Spec
-	envoy := pod.Containers[0]
-	security := envoy.SecurityContext
+	pod := fleet.deployment.Spec.Template.Spec
+	security := pod.Containers[0].SecurityContext
 	isTrue := func(b *bool) bool { return b != nil && *b }
 	isFalse := func(b *bool) bool { return b != nil && !*b }
-	tests := []struct {
-		name string
-		ok   bool
-	}{
+	check(t, fleet, []fact{
 		{"the pod may not run as root", isTrue(pod.SecurityContext.RunAsNonRoot) && *pod.SecurityContext.RunAsUser == 65532},
 		{"the pod has the default seccomp profile", pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault},
 		{"the only sysctl is a safe one", slices.Equal(pod.SecurityContext.Sysctls, []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}})},
@@ -131,6 +141,16 @@ func TestDeployment(t *testing.T) {
 		{"the container can not write to its image", isTrue(security.ReadOnlyRootFilesystem)},
 		{"no token is mounted", isFalse(pod.AutomountServiceAccountToken) && isFalse(fleet.serviceAccount.AutomountServiceAccountToken)},
 		{"no host namespace or path is used", !pod.HostNetwork && !pod.HostPID && !pod.HostIPC && !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil })},
+	})
+}
+
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	spec := fleet.deployment.Spec
+	pod := spec.Template.Spec
+	envoy := pod.Containers[0]
+	check(t, fleet, []fact{
 		{"there is one container", len(pod.Containers) == 1 && len(pod.InitContainers) == 0},
 		{"only the readiness port is a container port", len(envoy.Ports) == 1 && envoy.Ports[0].ContainerPort == ReadyPort},
 		{"waiting for the control plane kills nothing", envoy.LivenessProbe == nil && envoy.StartupProbe == nil},
@@ -142,15 +162,7 @@ func TestDeployment(t *testing.T) {
 		{"the selector selects the pods", metav1.FormatLabelSelector(spec.Selector) == "app.kubernetes.io/instance=edge-gatewright,app.kubernetes.io/managed-by=gatewright"},
 		{"the default image is used", envoy.Image == DefaultImage && envoy.ImagePullPolicy == corev1.PullIfNotPresent},
 		{"the hash can not be forged", spec.Template.Annotations[bootstrapHash] != "forged"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if !test.ok {
-				t.Errorf("not so: %s", fleet.raw["Deployment"])
-			}
-		})
-	}
+	})
 }
 
 func TestService(t *testing.T) {

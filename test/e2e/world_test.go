@@ -182,14 +182,6 @@ func (w *world) waitControllers(t *testing.T, want int, killed map[string]bool) 
 	})
 }
 
-// kill ends a pod's processes at once, without the signal that would let them prepare.
-func (w *world) kill(t *testing.T, pod *corev1.Pod) {
-	t.Helper()
-	if err := w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil && !apierrors.IsNotFound(err) {
-		t.Fatalf("kill pod %s/%s: %v", pod.Namespace, pod.Name, err)
-	}
-}
-
 func podReady(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {

@@ -30,8 +30,13 @@ type Kind struct {
 var Kinds = []Kind{
 	{Name: store.GatewayClass, Object: &gwv1.GatewayClass{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.Gateway, Object: &gwv1.Gateway{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.ListenerSet, Object: &gwv1.ListenerSet{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.HTTPRoute, Object: &gwv1.HTTPRoute{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.GRPCRoute, Object: &gwv1.GRPCRoute{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.TLSRoute, Object: &gwv1.TLSRoute{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.TCPRoute, Object: &gwv1.TCPRoute{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.UDPRoute, Object: &gwv1.UDPRoute{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.BackendTLSPolicy, Object: &gwv1.BackendTLSPolicy{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.ReferenceGrant, Object: &gwv1.ReferenceGrant{}, Changed: changedGeneration},
 	{
 		Name: store.Namespace, Object: &corev1.Namespace{}, Changed: typed(changedNamespace),
@@ -44,6 +49,10 @@ var Kinds = []Kind{
 			Field:     fields.OneTermEqualSelector("type", string(corev1.SecretTypeTLS)),
 			Transform: trimming(trimSecret),
 		},
+	},
+	{
+		Name: store.ConfigMap, Object: &corev1.ConfigMap{}, Changed: typed(changedConfigMap),
+		Cache: &cache.ByObject{Transform: trimming(trimConfigMap)},
 	},
 	{
 		Name: store.EndpointSlice, Object: &discoveryv1.EndpointSlice{}, Changed: typed(changedEndpointSlice),

@@ -57,6 +57,23 @@ func trimSecret(s *corev1.Secret) {
 	}
 }
 
+// trimConfigMap keeps certificates of authorities, the only thing that is read from a ConfigMap.
+func trimConfigMap(c *corev1.ConfigMap) {
+	if c.Annotations != nil {
+		c.Annotations = nil
+	}
+	if c.BinaryData != nil {
+		c.BinaryData = nil
+	}
+	authorities, ok := c.Data[corev1.ServiceAccountRootCAKey]
+	switch {
+	case !ok && c.Data != nil:
+		c.Data = nil
+	case len(c.Data) > 1:
+		c.Data = map[string]string{corev1.ServiceAccountRootCAKey: authorities}
+	}
+}
+
 // trimEndpointSlice keeps where endpoints are and how they are, not which object stands behind them.
 func trimEndpointSlice(s *discoveryv1.EndpointSlice) {
 	if s.Annotations != nil {

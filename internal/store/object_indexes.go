@@ -1,0 +1,35 @@
+package store
+
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+func grantNamespace(_ string, g *gwv1.ReferenceGrant) []string { return []string{g.Namespace} }
+
+func listenerSetGateway(_ string, s *gwv1.ListenerSet) []string {
+	namespace := s.Namespace
+	if s.Spec.ParentRef.Namespace != nil {
+		namespace = string(*s.Spec.ParentRef.Namespace)
+	}
+	return []string{Key(namespace, string(s.Spec.ParentRef.Name))}
+}
+
+// tlsPolicyServices lists the Services a policy targets, which are in its own namespace.
+func tlsPolicyServices(_ string, p *gwv1.BackendTLSPolicy) []string {
+	var services []string
+	for _, target := range p.Spec.TargetRefs {
+		if target.Group == "" && target.Kind == "Service" {
+			services = append(services, Key(p.Namespace, string(target.Name)))
+		}
+	}
+	return services
+}
+
+func sliceService(_ string, s *discoveryv1.EndpointSlice) []string {
+	service := s.Labels[discoveryv1.LabelServiceName]
+	if service == "" {
+		return nil
+	}
+	return []string{Key(s.Namespace, service)}
+}

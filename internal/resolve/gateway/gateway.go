@@ -23,8 +23,12 @@ type Resolved struct {
 	// Listeners are in the order of the spec.
 	Listeners []Listener
 	// Accepted is the Gateway's own condition, before anything is known about its fleet.
-	Accepted   outcome.Condition
-	Generation int64
+	Accepted outcome.Condition
+	// Conditions are the verdicts besides Accepted and Programmed.
+	Conditions []outcome.Condition
+	// ClientCertificate names the key pair that proxies show to backends, empty if none.
+	ClientCertificate string
+	Generation        int64
 }
 
 // Resolve resolves the Gateway of that key. Of its class it reads only the verdict.
@@ -38,11 +42,14 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 		return Resolved{}
 	}
 	listeners := resolveListeners(v, objects, gw)
+	certificate, problem := clientCertificate(v, objects, gw)
 	r := Resolved{
-		Ours:       true,
-		Listeners:  listeners,
-		Accepted:   acceptance(gw, listeners),
-		Generation: gw.Generation,
+		Ours:              true,
+		Listeners:         listeners,
+		Accepted:          acceptance(gw, listeners),
+		Conditions:        resolvedRefs(gw, problem),
+		ClientCertificate: certificate,
+		Generation:        gw.Generation,
 	}
 	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet(gw)}
 	if r.Accepted.State == outcome.True {
@@ -157,9 +164,12 @@ func ports(listeners []Listener) []ir.Port {
 	return sorted
 }
 
-// Certificates lists the key pairs the Gateway offers, as `<gateway>|<secret>`.
+// Certificates lists the key pairs the Gateway offers to clients and shows to backends, as `<gateway>|<secret>`.
 func (r Resolved) Certificates() []string {
 	var names []string
+	if r.ClientCertificate != "" && r.Serves {
+		names = append(names, r.Gateway.Name.String()+"|"+r.ClientCertificate)
+	}
 	for _, port := range r.Gateway.Ports {
 		for _, chain := range port.Chains {
 			for _, certificate := range chain.Certificates {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolve
 	addresses, programmed := fleetState(v, objects, r)
 	result := outcome.Gateway{
 		Generation: r.Generation,
-		Conditions: []outcome.Condition{r.Accepted, programmed},
+		Conditions: slices.Concat([]outcome.Condition{r.Accepted, programmed}, r.Conditions),
 		Addresses:  addresses,
 	}
 	for _, l := range r.Listeners {

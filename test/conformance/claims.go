@@ -8,6 +8,8 @@ import (
 	confv1 "sigs.k8s.io/gateway-api/conformance/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/gateway-api/pkg/features"
+
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
 )
 
 // profiles are the conformance profiles that Gatewright claims.
@@ -16,20 +18,14 @@ var profiles = []suite.ConformanceProfileName{
 	suite.GatewayGRPCConformanceProfileName,
 }
 
-// coreFeatures are what the profiles ask for. They are named, because the suite's "all features" includes service meshes.
-var coreFeatures = []features.FeatureName{
-	features.SupportGateway,
-	features.SupportReferenceGrant,
-	features.SupportHTTPRoute,
-	features.SupportGRPCRoute,
-}
-
-// extendedFeatures are what Gatewright claims beyond the core.
-var extendedFeatures []features.FeatureName
-
-// claimedFeatures is everything that is tested.
+// claimedFeatures is everything that is tested: what the GatewayClass declares. The features are named, because the suite's "all
+// features" includes service meshes.
 func claimedFeatures() []features.FeatureName {
-	return slices.Concat(coreFeatures, extendedFeatures)
+	claimed := make([]features.FeatureName, 0, len(gateway.Features))
+	for _, name := range gateway.Features {
+		claimed = append(claimed, features.FeatureName(name))
+	}
+	return claimed
 }
 
 // claimedTests keeps the tests that need claimed features only; the suite would skip the others and leave them out of its report.

@@ -12,9 +12,6 @@ import (
 // ControllerName is the name by which a GatewayClass chooses Gatewright.
 const ControllerName gwv1.GatewayController = "gatewright.dev/gateway-controller"
 
-// Features are the features of the standard that Gatewright declares, sorted. The conformance run proves exactly these.
-var Features = []string{"GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant"}
-
 // ResolvedClass is what a GatewayClass means to us.
 type ResolvedClass struct {
 	// Ours says that the class names Gatewright, Accepted that its Gateways are served too.

@@ -48,6 +48,8 @@ type Chain struct {
 	ServerName string
 	// Certificates names the key pairs to offer, see [Certificate]; empty for plain text.
 	Certificates []string
+	// Clients says which certificates clients have to show; nil asks for none.
+	Clients *ClientValidation
 	// RouteTable names the table whose virtual hosts answer here.
 	RouteTable string
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
@@ -18,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// base is what every case has: our class, two Services in the namespace `infra`.
+// base is what every case has: our class, two Services in the namespace `infra`, and beside it [keys].
 const base = `
 kind: GatewayClass
 metadata: {name: gatewright}
@@ -33,6 +34,17 @@ metadata: {namespace: infra, name: v2}
 spec: {ports: [{name: http, port: 80}]}
 ---
 `
+
+// keys is a key pair in the Secret infra/cert, and authorities in the ConfigMap infra/ca.
+func keys() []store.Change {
+	pair := keyPairs()[0]
+	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]}}
+	authorities := &corev1.ConfigMap{Data: map[string]string{corev1.ServiceAccountRootCAKey: string(pair[0])}}
+	return []store.Change{
+		{Kind: store.Secret, Key: "infra/cert", Object: secret},
+		{Kind: store.ConfigMap, Key: "infra/ca", Object: authorities},
+	}
+}
 
 // TestGolden has a folder for each rule of the standard, named after the conformance test that looks at it: what goes in, what proxies
 // should do (ir), and what is said of each object (status).
@@ -51,7 +63,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := newGraph()
-			for _, c := range resolvetest.Load(t, base+string(in)) {
+			for _, c := range append(keys(), resolvetest.Load(t, base+string(in))...) {
 				g.objects.Apply(c)
 			}
 			g.memo.Run()

@@ -39,6 +39,7 @@ type graph struct {
 	virtualHosts *store.Table[*xds.Resource]
 	clusters     *store.Table[*xds.Resource]
 	certificates *store.Table[*xds.Resource]
+	authorities  *store.Table[*xds.Resource]
 }
 
 // gatewayOutcome is what became of a Gateway, if it is ours.
@@ -61,6 +62,7 @@ const (
 	stageClusterProto = "translate cluster"
 	stageCluster      = "cluster"
 	stageCertificate  = "translate certificate"
+	stageAuthorities  = "translate authorities"
 )
 
 // newGraph lists the stages. Each reads only what stands above it.
@@ -79,6 +81,8 @@ func newGraph(options ...memo.Option) *graph {
 	byDomain := store.NewIndex(g.gateways, "gateway.byDomain", domainKeys)
 	byCertificate := store.NewIndex(g.gateways, "gateway.byCertificate",
 		func(_ string, r gateway.Resolved) []string { return r.Certificates() })
+	byAuthorities := store.NewIndex(g.gateways, "gateway.byAuthorities",
+		func(_ string, r gateway.Resolved) []string { return r.Authorities() })
 
 	parents := memo.Derive(g.memo, stageParent, from(g.gateways), deepEqual[gateway.Parent],
 		func(v *store.View, key string) gateway.Parent { return gateway.Listeners(v, g.gateways, key) })
@@ -106,13 +110,14 @@ func newGraph(options ...memo.Option) *graph {
 			return route.VirtualHost(v, parents, g.routes, byHost, key)
 		})
 
-	g.translate(byPort, byTable, byCertificate, byBackend, byGatewayBackend)
+	g.translate(byPort, byTable, byBackend, byGatewayBackend)
+	g.translateSecrets(byCertificate, byAuthorities)
 	g.collectChanges()
 	return g
 }
 
 // translate lists the stages that make Envoy's resources.
-func (g *graph) translate(byPort, byTable, byCertificate *store.Index[gateway.Resolved], byBackend, byGatewayBackend *store.Index[route.Resolved]) {
+func (g *graph) translate(byPort, byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend *store.Index[route.Resolved]) {
 	g.listeners = memo.Derive(g.memo, stageListener, from(byPort), sameResource, func(v *store.View, key string) *xds.Resource {
 		name, port := splitKey(key)
 		r, _ := g.gateways.Get(v, name)
@@ -142,6 +147,10 @@ func (g *graph) translate(byPort, byTable, byCertificate *store.Index[gateway.Re
 		cluster, _ := protos.Get(v, backend)
 		return cluster
 	})
+}
+
+// translateSecrets lists the stages that make what is kept apart from listeners so that it can be rotated.
+func (g *graph) translateSecrets(byCertificate, byAuthorities *store.Index[gateway.Resolved]) {
 	g.certificates = memo.Derive(g.memo, stageCertificate, from(byCertificate), sameResource, func(v *store.View, key string) *xds.Resource {
 		_, name := splitKey(key)
 		certificate, problem := refs.KeyPair(v, g.objects, name)
@@ -149,6 +158,14 @@ func (g *graph) translate(byPort, byTable, byCertificate *store.Index[gateway.Re
 			return nil
 		}
 		return resource(listenertranslate.Secret(certificate))
+	})
+	g.authorities = memo.Derive(g.memo, stageAuthorities, from(byAuthorities), sameResource, func(v *store.View, key string) *xds.Resource {
+		_, name := splitKey(key)
+		bundle, problem := refs.AuthoritiesNamed(v, g.objects, name)
+		if problem != nil {
+			return nil
+		}
+		return resource(listenertranslate.Authorities(bundle))
 	})
 }
 

@@ -34,7 +34,7 @@ func (g *graph) collectChanges() {
 	g.gateways.CollectChanges()
 	g.routes.CollectChanges()
 	g.gatewayStatus.CollectChanges()
-	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates} {
+	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
 }
@@ -54,10 +54,12 @@ func (g *graph) resourceChanges() []xds.Change {
 		backend, _ := ir.ParseBackend(name)
 		return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: backend.EndpointsName()}
 	})
-	take(g.certificates, func(key string) xds.Change {
-		group, name := splitKey(key)
-		return xds.Change{Group: group, Type: xds.Secret, Name: name}
-	})
+	for _, secrets := range []*store.Table[*xds.Resource]{g.certificates, g.authorities} {
+		take(secrets, func(key string) xds.Change {
+			group, name := splitKey(key)
+			return xds.Change{Group: group, Type: xds.Secret, Name: name}
+		})
+	}
 	take(g.listeners, func(key string) xds.Change {
 		group, port := splitKey(key)
 		return xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}

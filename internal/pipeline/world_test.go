@@ -46,6 +46,7 @@ var makers = []struct {
 	{store.Namespace, world.namespace},
 	{store.Service, world.service},
 	{store.Secret, world.secret},
+	{store.ConfigMap, world.configMap},
 	{store.EndpointSlice, world.slice},
 	{store.Deployment, world.deployment},
 }
@@ -105,7 +106,27 @@ func (w world) gateway() metav1.Object {
 		}}
 		gw.Spec.Listeners = append(gw.Spec.Listeners, l)
 	}
+	if w.IntN(3) == 0 {
+		gw.Spec.TLS = &gwv1.GatewayTLSConfig{Frontend: &gwv1.FrontendTLSConfig{
+			Default: w.clients(), PerPort: []gwv1.TLSPortConfig{{Port: 443, TLS: w.clients()}},
+		}}
+	}
 	return gw
+}
+
+func (w world) clients() gwv1.TLSConfig {
+	if w.IntN(3) == 0 {
+		return gwv1.TLSConfig{}
+	}
+	validation := &gwv1.FrontendTLSValidation{Mode: pick(w, gwv1.AllowValidOnly, gwv1.AllowInsecureFallback)}
+	for range 1 + w.IntN(2) {
+		ref := gwv1.ObjectReference{Kind: pick[gwv1.Kind](w, "ConfigMap", "ConfigMap", "Service"), Name: pick[gwv1.ObjectName](w, "ca", "other")}
+		if w.coin() {
+			ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
+		}
+		validation.CACertificateRefs = append(validation.CACertificateRefs, ref)
+	}
+	return gwv1.TLSConfig{Validation: validation}
 }
 
 func (w world) common() gwv1.CommonRouteSpec {
@@ -187,7 +208,7 @@ func (w world) grant() metav1.Object {
 			From: []gwv1.ReferenceGrantFrom{{
 				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "Gateway"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
 			}},
-			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret")}},
+			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret", "ConfigMap")}},
 		},
 	}
 }
@@ -231,6 +252,12 @@ func (w world) secret() metav1.Object {
 		s.Data[corev1.TLSPrivateKeyKey] = []byte("nonsense")
 	}
 	return s
+}
+
+func (w world) configMap() metav1.Object {
+	c := &corev1.ConfigMap{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "ca", "other"))}
+	c.Data = map[string]string{corev1.ServiceAccountRootCAKey: pick(w, string(keyPairs()[0][0]), string(keyPairs()[1][0]), "nonsense")}
+	return c
 }
 
 func (w world) slice() metav1.Object {

@@ -47,7 +47,7 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 		Ours:              true,
 		Listeners:         listeners,
 		Accepted:          acceptance(gw, listeners),
-		Conditions:        resolvedRefs(gw, problem),
+		Conditions:        slices.Concat(resolvedRefs(gw, problem), insecureValidation(gw)),
 		ClientCertificate: certificate,
 		Generation:        gw.Generation,
 	}
@@ -151,7 +151,7 @@ func ports(listeners []Listener) []ir.Port {
 			port.Chains = []ir.Chain{{Name: "http", RouteTable: l.Table}}
 		case l.Protocol == ir.HTTPS && len(l.Certificates) > 0:
 			port.Chains = append(port.Chains, ir.Chain{
-				Name: l.Name, ServerName: l.Hostname, Certificates: l.Certificates, RouteTable: l.Table,
+				Name: l.Name, ServerName: l.Hostname, Certificates: l.Certificates, Clients: l.Clients, RouteTable: l.Table,
 			})
 		}
 	}
@@ -168,15 +168,35 @@ func ports(listeners []Listener) []ir.Port {
 func (r Resolved) Certificates() []string {
 	var names []string
 	if r.ClientCertificate != "" && r.Serves {
-		names = append(names, r.Gateway.Name.String()+"|"+r.ClientCertificate)
+		names = append(names, r.ClientCertificate)
 	}
 	for _, port := range r.Gateway.Ports {
 		for _, chain := range port.Chains {
-			for _, certificate := range chain.Certificates {
-				names = append(names, r.Gateway.Name.String()+"|"+certificate)
+			names = append(names, chain.Certificates...)
+		}
+	}
+	return r.distinct(names)
+}
+
+// Authorities lists the bundles by which the Gateway knows its clients, as `<gateway>|<bundle>`.
+func (r Resolved) Authorities() []string {
+	var names []string
+	for _, port := range r.Gateway.Ports {
+		for _, chain := range port.Chains {
+			if chain.Clients != nil {
+				names = append(names, chain.Clients.Authorities)
 			}
 		}
 	}
+	return r.distinct(names)
+}
+
+// distinct gives each name once, with the Gateway before it.
+func (r Resolved) distinct(names []string) []string {
 	slices.Sort(names)
-	return slices.Compact(names)
+	names = slices.Compact(names)
+	for i := range names {
+		names[i] = r.Gateway.Name.String() + "|" + names[i]
+	}
+	return names
 }

@@ -28,6 +28,8 @@ type Listener struct {
 	// Accepted says that routes may attach. A listener whose certificates are missing is accepted and has no Certificates.
 	Accepted     bool
 	Certificates []string
+	// Clients is what clients have to prove, nil for nothing.
+	Clients *ir.ClientValidation
 	// Kinds are the kinds of routes it takes, and Namespaces says from where.
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
@@ -56,7 +58,7 @@ func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway) [
 }
 
 func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, spec *gwv1.Listener, conflict *refs.Problem) Listener {
-	found := findings{conflicted: conflict, accepted: unsupported(gw, spec)}
+	found := findings{conflicted: conflict, accepted: unsupported(spec)}
 	if found.accepted == nil {
 		found.accepted = conflict
 	}
@@ -76,6 +78,7 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, sp
 		if problem := l.takeCertificates(v, objects, gw, spec); problem != nil {
 			found.resolved = problem
 		}
+		l.takeClients(v, objects, gw, &found)
 	}
 	l.Conditions = found.conditions()
 	return l
@@ -99,7 +102,7 @@ func hostname(h *gwv1.Hostname) string {
 }
 
 // unsupported looks for what this version does not serve. Nothing is left out in silence.
-func unsupported(gw *gwv1.Gateway, spec *gwv1.Listener) *refs.Problem {
+func unsupported(spec *gwv1.Listener) *refs.Problem {
 	value := func(message string) *refs.Problem {
 		return &refs.Problem{Reason: string(gwv1.ListenerReasonUnsupportedValue), Message: message}
 	}
@@ -117,8 +120,6 @@ func unsupported(gw *gwv1.Gateway, spec *gwv1.Listener) *refs.Problem {
 		}
 	case https && spec.TLS != nil && spec.TLS.Mode != nil && *spec.TLS.Mode != gwv1.TLSModeTerminate:
 		return value(fmt.Sprintf("tls.mode %s is not served on an HTTPS listener; use %s", *spec.TLS.Mode, gwv1.TLSModeTerminate))
-	case https && gw.Spec.TLS != nil && gw.Spec.TLS.Frontend != nil:
-		return value("spec.tls.frontend asks for client certificates, which this version does not validate; remove it")
 	case spec.Filters != nil:
 		return value("listener filters are not served by this version; remove them")
 	default:

@@ -50,7 +50,7 @@ func filterChain(port ir.Port, chain ir.Chain) *listenerv3.FilterChain {
 	}
 	if port.Protocol == ir.HTTPS {
 		fc.FilterChainMatch = serverName(chain.ServerName)
-		fc.TransportSocket = downstreamTLS(chain.Certificates)
+		fc.TransportSocket = downstreamTLS(chain)
 	}
 	return fc
 }

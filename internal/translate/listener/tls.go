@@ -10,21 +10,23 @@ import (
 
 const tlsSocket = "envoy.transport_sockets.tls"
 
-// downstreamTLS refers to certificates by name only, so that rotating one leaves the listener as it is.
-func downstreamTLS(certificates []string) *corev3.TransportSocket {
-	secrets := make([]*tlsv3.SdsSecretConfig, len(certificates))
-	for i, name := range certificates {
+// downstreamTLS refers to certificates and authorities by name only, so that rotating one leaves the listener as it is.
+func downstreamTLS(chain ir.Chain) *corev3.TransportSocket {
+	secrets := make([]*tlsv3.SdsSecretConfig, len(chain.Certificates))
+	for i, name := range chain.Certificates {
 		secrets[i] = &tlsv3.SdsSecretConfig{Name: name, SdsConfig: wire.ADS()}
 	}
+	tls := &tlsv3.DownstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
+		TlsParams:                      &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
+		AlpnProtocols:                  []string{"h2", "http/1.1"},
+		TlsCertificateSdsSecretConfigs: secrets,
+	}}
+	if chain.Clients != nil {
+		validateClients(tls, chain.Clients)
+	}
 	return &corev3.TransportSocket{
-		Name: tlsSocket,
-		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: wire.Any(&tlsv3.DownstreamTlsContext{
-			CommonTlsContext: &tlsv3.CommonTlsContext{
-				TlsParams:                      &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
-				AlpnProtocols:                  []string{"h2", "http/1.1"},
-				TlsCertificateSdsSecretConfigs: secrets,
-			},
-		})},
+		Name:       tlsSocket,
+		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: wire.Any(tls)},
 	}
 }
 

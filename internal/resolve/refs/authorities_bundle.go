@@ -1,0 +1,77 @@
+package refs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// AuthoritiesOf follows references to certificates of authorities and returns the name of the bundle they make together, see
+// [AuthoritiesNamed]. A reference that leads nowhere does not take the others with it: the name is empty only if none is good, and the
+// problem is that of the first bad one.
+func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gwv1.ObjectReference) (string, *Problem) {
+	var sources []string
+	var first *Problem
+	for _, ref := range list {
+		target := Target{Kind: string(ref.Kind), Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
+		problem := checkAuthorities(v, objects, from, string(ref.Group), target)
+		switch {
+		case problem == nil:
+			sources = append(sources, authoritiesSource(target))
+		case first == nil:
+			first = problem
+		}
+	}
+	slices.Sort(sources)
+	return strings.Join(slices.Compact(sources), bundleSeparator), first
+}
+
+func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group string, target Target) *Problem {
+	if !HoldsAuthorities(group, target.Kind) {
+		return &Problem{
+			Reason: string(gwv1.ListenerReasonInvalidCACertificateKind),
+			Message: fmt.Sprintf("CA certificate %s has kind %q in group %q, which is not served; refer to a ConfigMap",
+				target.Name, target.Kind, group),
+		}
+	}
+	if !Permitted(v, objects, from, target) {
+		return &Problem{
+			Reason: string(gwv1.ListenerReasonRefNotPermitted),
+			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to %s %s/%s",
+				target.Namespace, from.Kind, from.Namespace, target.Kind, target.Namespace, target.Name),
+		}
+	}
+	_, problem := Authorities(v, objects, target)
+	return problem
+}
+
+// AuthoritiesNamed reads a bundle by the name that [AuthoritiesOf] gave it. Whoever calls it has checked that the references are permitted.
+func AuthoritiesNamed(v *store.View, objects *store.Objects, name string) (ir.Authorities, *Problem) {
+	bundle := ir.Authorities{Name: name}
+	for source := range strings.SplitSeq(name, bundleSeparator) {
+		certificates, problem := Authorities(v, objects, authoritiesTarget(source))
+		if problem != nil {
+			return ir.Authorities{}, problem
+		}
+		bundle.PEM = append(bundle.PEM, certificates...)
+	}
+	return bundle, nil
+}
+
+// bundleSeparator joins the sources of a bundle in its name. No name of a Kubernetes object holds it.
+const bundleSeparator = "+"
+
+// authoritiesSource is `<kind>/<namespace>/<name>`, which no [ir.Certificate] is called.
+func authoritiesSource(t Target) string { return t.Kind + "/" + t.Namespace + "/" + t.Name }
+
+// authoritiesTarget is the inverse of authoritiesSource.
+func authoritiesTarget(source string) Target {
+	kind, key, _ := strings.Cut(source, "/")
+	namespace, name := store.SplitKey(key)
+	return Target{Kind: kind, Namespace: namespace, Name: name}
+}

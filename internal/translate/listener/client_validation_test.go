@@ -1,0 +1,69 @@
+package listener_test
+
+import (
+	"testing"
+
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/listener"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+func TestClientValidation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		clients  *ir.ClientValidation
+		bundle   string
+		required bool
+		trust    tlsv3.CertificateValidationContext_TrustChainVerification
+	}{
+		{"nobody is asked where nothing is said", nil, "", false, tlsv3.CertificateValidationContext_VERIFY_TRUST_CHAIN},
+		{
+			"a client without a trusted certificate is turned away",
+			&ir.ClientValidation{Authorities: "ConfigMap/infra/ca"}, "ConfigMap/infra/ca", true, tlsv3.CertificateValidationContext_VERIFY_TRUST_CHAIN,
+		},
+		{
+			"with a fallback it is asked and let in",
+			&ir.ClientValidation{Authorities: "ConfigMap/infra/ca", Fallback: true}, "ConfigMap/infra/ca", false, tlsv3.CertificateValidationContext_ACCEPT_UNTRUSTED,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			port := secure()
+			port.Chains[0].Clients = c.clients
+			got := listener.Listener(edge, port)
+			prototest.Valid(t, got)
+			var tls tlsv3.DownstreamTlsContext
+			if err := got.GetFilterChains()[0].GetTransportSocket().GetTypedConfig().UnmarshalTo(&tls); err != nil {
+				t.Fatal(err)
+			}
+			common := tls.GetCommonTlsContext()
+			source := common.GetValidationContextSdsSecretConfig()
+			if combined := common.GetCombinedValidationContext(); combined != nil {
+				source = combined.GetValidationContextSdsSecretConfig()
+			}
+			if source.GetName() != c.bundle || (c.bundle != "" && !proto.Equal(source.GetSdsConfig(), wire.ADS())) {
+				t.Errorf("authorities come from %v", source)
+			}
+			if tls.GetRequireClientCertificate().GetValue() != c.required {
+				t.Errorf("a certificate is required: %v", !c.required)
+			}
+			if trust := common.GetCombinedValidationContext().GetDefaultValidationContext().GetTrustChainVerification(); trust != c.trust {
+				t.Errorf("trust is %v, want %v", trust, c.trust)
+			}
+		})
+	}
+}
+
+func TestAuthorities(t *testing.T) {
+	t.Parallel()
+	got := listener.Authorities(ir.Authorities{Name: "ConfigMap/infra/ca", PEM: []byte("certificates")})
+	prototest.Valid(t, got)
+	if got.GetName() != "ConfigMap/infra/ca" || string(got.GetValidationContext().GetTrustedCa().GetInlineBytes()) != "certificates" {
+		t.Errorf("got %v", got)
+	}
+}

@@ -34,6 +34,16 @@ type Gateway struct {
 	Addresses []Address
 	// Listeners are in the order of the Gateway's spec.
 	Listeners []Listener
+	// AttachedListenerSets counts the ListenerSets that were accepted.
+	AttachedListenerSets int32
+}
+
+// ListenerSet is what became of a ListenerSet and of each of its listeners.
+type ListenerSet struct {
+	Generation int64
+	Conditions []Condition
+	// Listeners are in the order of the spec; there are none when the Gateway does not take the ListenerSet.
+	Listeners []Listener
 }
 
 // Address is where a fleet can be reached.

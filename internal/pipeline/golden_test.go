@@ -92,6 +92,10 @@ func statusOf(g *graph) map[string]any {
 		o, _ := g.gatewayStatus.Get(nil, key)
 		out[string(store.Gateway)+"/"+key] = o.outcome
 	}
+	for _, key := range g.setStatus.Keys(nil) {
+		o, _ := g.setStatus.Get(nil, key)
+		out[string(store.ListenerSet)+"/"+key] = o.outcome
+	}
 	for _, key := range g.routes.Keys(nil) {
 		r, _ := g.routes.Get(nil, key)
 		out[key] = r.Outcome

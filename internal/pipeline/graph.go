@@ -33,6 +33,7 @@ type graph struct {
 	hosts *store.Table[ir.VirtualHost]
 
 	gatewayStatus *store.Table[gatewayOutcome]
+	setStatus     *store.Table[setOutcome]
 
 	listeners    *store.Table[*xds.Resource]
 	tables       *store.Table[*xds.Resource]
@@ -48,21 +49,29 @@ type gatewayOutcome struct {
 	outcome outcome.Gateway
 }
 
+// setOutcome is what became of a ListenerSet, if its Gateway is ours.
+type setOutcome struct {
+	ours    bool
+	outcome outcome.ListenerSet
+}
+
 // The names of the stages, in order. A report counts by them.
 const (
-	stageClass        = "class"
-	stageGateway      = "gateway"
-	stageParent       = "parent"
-	stageRoute        = "route"
-	stageStatus       = "gateway status"
-	stageVirtualHost  = "virtual host"
-	stageListener     = "translate listener"
-	stageTable        = "translate route table"
-	stageHostProto    = "translate virtual host"
-	stageClusterProto = "translate cluster"
-	stageCluster      = "cluster"
-	stageCertificate  = "translate certificate"
-	stageAuthorities  = "translate authorities"
+	stageClass          = "class"
+	stageGateway        = "gateway"
+	stageParent         = "parent"
+	stageTableListeners = "table listeners"
+	stageRoute          = "route"
+	stageStatus         = "gateway status"
+	stageSetStatus      = "listener set status"
+	stageVirtualHost    = "virtual host"
+	stageListener       = "translate listener"
+	stageTable          = "translate route table"
+	stageHostProto      = "translate virtual host"
+	stageClusterProto   = "translate cluster"
+	stageCluster        = "cluster"
+	stageCertificate    = "translate certificate"
+	stageAuthorities    = "translate authorities"
 )
 
 // newGraph lists the stages. Each reads only what stands above it.
@@ -78,18 +87,27 @@ func newGraph(options ...memo.Option) *graph {
 		func(v *store.View, key string) gateway.Resolved { return gateway.Resolve(v, g.objects, g.classes, key) })
 	byPort := store.NewIndex(g.gateways, "gateway.byPort", portKeys)
 	byTable := store.NewIndex(g.gateways, "gateway.byTable", tableKeys)
+	byListenerTable := store.NewIndex(g.gateways, "gateway.byListenerTable",
+		func(_ string, r gateway.Resolved) []string { return r.Tables() })
 	byDomain := store.NewIndex(g.gateways, "gateway.byDomain", domainKeys)
 	byCertificate := store.NewIndex(g.gateways, "gateway.byCertificate",
 		func(_ string, r gateway.Resolved) []string { return r.Certificates() })
 	byAuthorities := store.NewIndex(g.gateways, "gateway.byAuthorities",
 		func(_ string, r gateway.Resolved) []string { return r.Authorities() })
 
-	parents := memo.Derive(g.memo, stageParent, from(g.gateways), deepEqual[gateway.Parent],
-		func(v *store.View, key string) gateway.Parent { return gateway.Listeners(v, g.gateways, key) })
+	setKeys := store.NewIndex(g.objects.ListenerSets, "ListenerSet.key", kindKey[*gwv1.ListenerSet](store.ListenerSet))
+	parents := memo.Derive(g.memo, stageParent, from(g.gateways, setKeys), deepEqual[gateway.Parent],
+		func(v *store.View, key string) gateway.Parent {
+			return gateway.Listeners(v, g.objects, g.gateways, key)
+		})
+	tables := memo.Derive(g.memo, stageTableListeners, from(byListenerTable), deepEqual[[]gateway.ParentListener],
+		func(v *store.View, key string) []gateway.ParentListener {
+			return gateway.TableListeners(v, g.gateways, route.GatewayOf(key), key)
+		})
 
 	inputs := route.Inputs{Objects: g.objects, Parents: parents}
-	httpKeys := store.NewIndex(g.objects.HTTPRoutes, "HTTPRoute.key", routeKey[*gwv1.HTTPRoute](store.HTTPRoute))
-	grpcKeys := store.NewIndex(g.objects.GRPCRoutes, "GRPCRoute.key", routeKey[*gwv1.GRPCRoute](store.GRPCRoute))
+	httpKeys := store.NewIndex(g.objects.HTTPRoutes, "HTTPRoute.key", kindKey[*gwv1.HTTPRoute](store.HTTPRoute))
+	grpcKeys := store.NewIndex(g.objects.GRPCRoutes, "GRPCRoute.key", kindKey[*gwv1.GRPCRoute](store.GRPCRoute))
 	g.routes = memo.Derive(g.memo, stageRoute, from(httpKeys, grpcKeys), deepEqual[route.Resolved],
 		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) })
 	byListener := store.NewIndex(g.routes, "route.byListener", func(_ string, r route.Resolved) []string { return r.ListenerKeys() })
@@ -104,10 +122,16 @@ func newGraph(options ...memo.Option) *graph {
 			o, ours := gateway.Status(v, g.objects, g.gateways, attached, key)
 			return gatewayOutcome{ours: ours, outcome: o}
 		})
+	g.setStatus = memo.Derive(g.memo, stageSetStatus, from(g.objects.ListenerSets), deepEqual[setOutcome],
+		func(v *store.View, key string) setOutcome {
+			attached := func(gateway, listener string) int { return byListener.Len(v, route.ListenerKey(gateway, listener)) }
+			o, ours := gateway.SetStatus(v, g.objects, g.gateways, attached, key)
+			return setOutcome{ours: ours, outcome: o}
+		})
 
 	g.hosts = memo.Derive(g.memo, stageVirtualHost, from(byVirtualHost, byDomain), deepEqual[ir.VirtualHost],
 		func(v *store.View, key string) ir.VirtualHost {
-			return route.VirtualHost(v, parents, g.routes, byHost, key)
+			return route.VirtualHost(v, tables, g.routes, byHost, key)
 		})
 
 	g.translate(byPort, byTable, byBackend, byGatewayBackend)

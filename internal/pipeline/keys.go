@@ -17,12 +17,12 @@ func splitKey(key string) (first, rest string) {
 	return first, rest
 }
 
-// routeKey names a route among all kinds: `<kind>/<namespace>/<name>`.
-func routeKey[V any](kind store.Kind) func(key string, _ V) []string {
+// kindKey names an object among those of several kinds: `<kind>/<namespace>/<name>`.
+func kindKey[V any](kind store.Kind) func(key string, _ V) []string {
 	return func(key string, _ V) []string { return []string{string(kind) + "/" + key} }
 }
 
-// splitRouteKey is the inverse of routeKey.
+// splitRouteKey is the inverse of kindKey.
 func splitRouteKey(key string) (store.Kind, string) {
 	kind, rest, _ := strings.Cut(key, "/")
 	return store.Kind(kind), rest
@@ -66,7 +66,7 @@ func domainKeys(_ string, r gateway.Resolved) []string {
 		if domain == "" {
 			domain = "*"
 		}
-		if l.Accepted {
+		if l.Open {
 			keys = append(keys, route.VirtualHostKey(l.Table, domain))
 		}
 	}

@@ -24,6 +24,7 @@ type Fleets interface {
 type Statuses interface {
 	SetClass(key string, o outcome.Class)
 	SetGateway(key string, o outcome.Gateway)
+	SetListenerSet(key string, o outcome.ListenerSet)
 	SetHTTPRoute(key string, o outcome.Route)
 	SetGRPCRoute(key string, o outcome.Route)
 	Forget(kind store.Kind, key string)
@@ -34,6 +35,7 @@ func (g *graph) collectChanges() {
 	g.gateways.CollectChanges()
 	g.routes.CollectChanges()
 	g.gatewayStatus.CollectChanges()
+	g.setStatus.CollectChanges()
 	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
@@ -99,6 +101,13 @@ func (g *graph) publishStatuses(statuses Statuses) {
 			statuses.SetGateway(key, o.outcome)
 		} else {
 			statuses.Forget(store.Gateway, key)
+		}
+	}
+	for _, key := range g.setStatus.TakeChanged() {
+		if o, ok := g.setStatus.Get(nil, key); ok && o.ours {
+			statuses.SetListenerSet(key, o.outcome)
+		} else {
+			statuses.Forget(store.ListenerSet, key)
 		}
 	}
 	for _, key := range g.routes.TakeChanged() {

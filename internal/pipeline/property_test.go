@@ -75,6 +75,10 @@ func (b both) dump(t *testing.T) string {
 		o, _ := b.config.gatewayStatus.Get(nil, key)
 		write("gateway", key, o.outcome)
 	}
+	for _, key := range b.config.setStatus.Keys(nil) {
+		o, _ := b.config.setStatus.Get(nil, key)
+		write("listener set", key, o.outcome)
+	}
 	for _, key := range b.config.routes.Keys(nil) {
 		r, _ := b.config.routes.Get(nil, key)
 		write("route", key, r.Outcome)

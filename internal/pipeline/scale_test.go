@@ -76,13 +76,14 @@ func change(kind store.Kind, object metav1.Object) store.Change {
 // silent takes fleets and statuses and does nothing with them.
 type silent struct{}
 
-func (silent) Set(ir.Gateway)                     {}
-func (silent) Delete(ir.Name)                     {}
-func (silent) SetClass(string, outcome.Class)     {}
-func (silent) SetGateway(string, outcome.Gateway) {}
-func (silent) SetHTTPRoute(string, outcome.Route) {}
-func (silent) SetGRPCRoute(string, outcome.Route) {}
-func (silent) Forget(store.Kind, string)          {}
+func (silent) Set(ir.Gateway)                             {}
+func (silent) Delete(ir.Name)                             {}
+func (silent) SetClass(string, outcome.Class)             {}
+func (silent) SetGateway(string, outcome.Gateway)         {}
+func (silent) SetListenerSet(string, outcome.ListenerSet) {}
+func (silent) SetHTTPRoute(string, outcome.Route)         {}
+func (silent) SetGRPCRoute(string, outcome.Route)         {}
+func (silent) Forget(store.Kind, string)                  {}
 
 func started(s site) *Pipeline {
 	p := New(xds.NewCache(), silent{}, silent{}, prometheus.NewRegistry())
@@ -107,6 +108,47 @@ func TestOneEditedRouteAmongManyComputesOneRoute(t *testing.T) {
 	for _, stage := range []string{stageRoute, stageVirtualHost, stageHostProto} {
 		if report.Computed[stage] != 1 || report.Changed[stage] != 1 {
 			t.Errorf("stage %q computed %d and changed %d values, want 1 and 1", stage, report.Computed[stage], report.Changed[stage])
+		}
+	}
+}
+
+func TestOneEditedListenerSetTouchesNoOtherGatewayAndNoRouteOfItsOwn(t *testing.T) {
+	t.Parallel()
+	const sites, routes = 20, 50
+	p := New(xds.NewCache(), silent{}, silent{}, prometheus.NewRegistry())
+	set := func(site int, hostname gwv1.Hostname) store.Change {
+		return change(store.ListenerSet, &gwv1.ListenerSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("set%d", site)},
+			Spec: gwv1.ListenerSetSpec{
+				ParentRef: gwv1.ParentGatewayReference{Name: gwv1.ObjectName(fmt.Sprintf("gw%d", site))},
+				Listeners: []gwv1.ListenerEntry{{Name: "more", Port: 8080, Protocol: gwv1.HTTPProtocolType, Hostname: &hostname}},
+			},
+		})
+	}
+	for _, c := range (site{n: routes}).changes() {
+		p.Put(c)
+	}
+	for i := range sites {
+		p.Put(change(store.Gateway, &gwv1.Gateway{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("gw%d", i), UID: "u"},
+			Spec: gwv1.GatewaySpec{
+				GatewayClassName: "ours", Listeners: []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
+				AllowedListeners: &gwv1.AllowedListeners{Namespaces: &gwv1.ListenerNamespaces{From: new(gwv1.NamespacesFromSame)}},
+			},
+		}))
+		p.Put(set(i, "a.example.com"))
+	}
+	for i := range routes {
+		r := &gwv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("own%d", i)}}
+		r.Spec.ParentRefs = []gwv1.ParentReference{{Name: "gw3"}}
+		p.Put(change(store.HTTPRoute, r))
+	}
+	p.Start()
+	p.Put(set(3, "b.example.com"))
+	report := p.config.step()
+	for stage, want := range map[string]int{stageGateway: 1, stageSetStatus: 1, stageStatus: 1, stageRoute: 0} {
+		if report.Computed[stage] != want {
+			t.Errorf("stage %q computed %d values for one edited ListenerSet, want %d", stage, report.Computed[stage], want)
 		}
 	}
 }

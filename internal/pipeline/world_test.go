@@ -40,6 +40,7 @@ var makers = []struct {
 }{
 	{store.GatewayClass, world.class},
 	{store.Gateway, world.gateway},
+	{store.ListenerSet, world.listenerSet},
 	{store.HTTPRoute, world.httpRoute},
 	{store.GRPCRoute, world.grpcRoute},
 	{store.ReferenceGrant, world.grant},
@@ -86,25 +87,13 @@ func (w world) gateway() metav1.Object {
 		Spec:       gwv1.GatewaySpec{GatewayClassName: pick[gwv1.ObjectName](w, "ours", "ours", "theirs")},
 	}
 	for i := range 1 + w.IntN(4) {
-		l := gwv1.Listener{
-			Name: gwv1.SectionName(fmt.Sprintf("l%d", i)), Port: pick[int32](w, 80, 443, 8080),
-			Protocol: pick(w, gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType),
-		}
-		if w.coin() {
-			l.Hostname = new(pick(w, hostnames...))
-		}
-		if l.Protocol == gwv1.HTTPSProtocolType {
-			ref := gwv1.SecretObjectReference{Name: pick[gwv1.ObjectName](w, "cert", "other")}
-			if w.coin() {
-				ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
-			}
-			l.TLS = &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{ref}}
-		}
-		l.AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{
-			From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector)),
+		gw.Spec.Listeners = append(gw.Spec.Listeners, w.listener(i))
+	}
+	if w.IntN(4) > 0 {
+		gw.Spec.AllowedListeners = &gwv1.AllowedListeners{Namespaces: &gwv1.ListenerNamespaces{
+			From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector, gwv1.NamespacesFromNone)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}},
 		}}
-		gw.Spec.Listeners = append(gw.Spec.Listeners, l)
 	}
 	if w.IntN(3) == 0 {
 		gw.Spec.TLS = &gwv1.GatewayTLSConfig{Frontend: &gwv1.FrontendTLSConfig{
@@ -112,6 +101,43 @@ func (w world) gateway() metav1.Object {
 		}}
 	}
 	return gw
+}
+
+func (w world) listenerSet() metav1.Object {
+	set := &gwv1.ListenerSet{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "one", "more"))}
+	set.Spec.ParentRef.Name = pick[gwv1.ObjectName](w, "one", "one", "two")
+	if w.coin() {
+		set.Spec.ParentRef.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
+	}
+	if w.IntN(8) == 0 {
+		set.Spec.ParentRef.Kind = new(gwv1.Kind("Other"))
+	}
+	for i := range 1 + w.IntN(3) {
+		set.Spec.Listeners = append(set.Spec.Listeners, gwv1.ListenerEntry(w.listener(i)))
+	}
+	return set
+}
+
+func (w world) listener(i int) gwv1.Listener {
+	l := gwv1.Listener{
+		Name: gwv1.SectionName(fmt.Sprintf("l%d", i)), Port: pick[int32](w, 80, 443, 8080),
+		Protocol: pick(w, gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType),
+	}
+	if w.coin() {
+		l.Hostname = new(pick(w, hostnames...))
+	}
+	if l.Protocol == gwv1.HTTPSProtocolType {
+		ref := gwv1.SecretObjectReference{Name: pick[gwv1.ObjectName](w, "cert", "other")}
+		if w.coin() {
+			ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
+		}
+		l.TLS = &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{ref}}
+	}
+	l.AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{
+		From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector)),
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}},
+	}}
+	return l
 }
 
 func (w world) clients() gwv1.TLSConfig {
@@ -133,6 +159,9 @@ func (w world) common() gwv1.CommonRouteSpec {
 	var spec gwv1.CommonRouteSpec
 	for range 1 + w.IntN(2) {
 		ref := gwv1.ParentReference{Name: pick[gwv1.ObjectName](w, "one", "two"), Namespace: new(gwv1.Namespace(pick(w, namespaces...)))}
+		if w.IntN(3) == 0 {
+			ref.Kind, ref.Name = new(gwv1.Kind("ListenerSet")), pick[gwv1.ObjectName](w, "one", "more")
+		}
 		if w.IntN(3) == 0 {
 			ref.SectionName = new(pick[gwv1.SectionName](w, "l0", "l1", "l2"))
 		}
@@ -206,7 +235,7 @@ func (w world) grant() metav1.Object {
 		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "g2")),
 		Spec: gwv1.ReferenceGrantSpec{
 			From: []gwv1.ReferenceGrantFrom{{
-				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "Gateway"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
+				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "Gateway", "ListenerSet"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
 			}},
 			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret", "ConfigMap")}},
 		},

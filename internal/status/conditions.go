@@ -29,6 +29,10 @@ var (
 		gwv1.GatewayConditionResolvedRefs,
 		gwv1.GatewayConditionInsecureFrontendValidationMode,
 	)
+	setTypes = ownedTypes(
+		gwv1.ListenerSetConditionAccepted,
+		gwv1.ListenerSetConditionProgrammed,
+	)
 	listenerTypes = ownedTypes(
 		gwv1.ListenerConditionAccepted,
 		gwv1.ListenerConditionProgrammed,

@@ -16,7 +16,7 @@ const (
 	maxKinds     = 8
 )
 
-// Gateway is the status of a Gateway of ours: conditions, addresses and listeners. Every other field stays as it is. Given what it
+// Gateway is the status of a Gateway of ours: conditions, addresses, listeners and the count of ListenerSets. Every other field stays as it is. Given what it
 // returned and the same outcome, it returns an equal status.
 func Gateway(existing gwv1.GatewayStatus, o outcome.Gateway, now metav1.Time) gwv1.GatewayStatus {
 	at := seen{o.Generation, now}
@@ -24,6 +24,10 @@ func Gateway(existing gwv1.GatewayStatus, o outcome.Gateway, now metav1.Time) gw
 	status.Conditions = mergeConditions(existing.Conditions, o.Conditions, gatewayTypes, at)
 	status.Addresses = addresses(o.Addresses)
 	status.Listeners = listeners(existing.Listeners, o.Listeners, at)
+	status.AttachedListenerSets = nil
+	if o.AttachedListenerSets > 0 {
+		status.AttachedListenerSets = &o.AttachedListenerSets
+	}
 	return status
 }
 

@@ -191,6 +191,8 @@ func TestGateway(t *testing.T) {
 		Generation: 2,
 		Conditions: []outcome.Condition{wanted("Accepted", outcome.True)},
 		Addresses:  []outcome.Address{{Value: "192.0.2.1"}, {Hostname: true, Value: "gw.example.com"}},
+
+		AttachedListenerSets: 3,
 		Listeners: []outcome.Listener{
 			{Name: "new", Conditions: []outcome.Condition{wanted("Accepted", outcome.False)}},
 			{
@@ -202,7 +204,7 @@ func TestGateway(t *testing.T) {
 	got := Gateway(existing, o, late)
 
 	want := gwv1.GatewayStatus{
-		AttachedListenerSets: new(int32(4)),
+		AttachedListenerSets: new(int32(3)),
 		Addresses: []gwv1.GatewayStatusAddress{
 			{Type: new(gwv1.IPAddressType), Value: "192.0.2.1"},
 			{Type: new(gwv1.HostnameAddressType), Value: "gw.example.com"},

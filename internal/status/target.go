@@ -38,6 +38,10 @@ var (
 		status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
 		merge:  Gateway,
 	}
+	listenerSetTarget = target[gwv1.ListenerSet, *gwv1.ListenerSet, gwv1.ListenerSetStatus, outcome.ListenerSet]{
+		status: func(s *gwv1.ListenerSet) *gwv1.ListenerSetStatus { return &s.Status },
+		merge:  ListenerSet,
+	}
 )
 
 func httpRouteTarget(controller gwv1.GatewayController) target[gwv1.HTTPRoute, *gwv1.HTTPRoute, gwv1.RouteStatus, outcome.Route] {

@@ -27,6 +27,7 @@ type Kind string
 const (
 	KindGatewayClass Kind = "GatewayClass"
 	KindGateway      Kind = "Gateway"
+	KindListenerSet  Kind = "ListenerSet"
 	KindHTTPRoute    Kind = "HTTPRoute"
 	KindGRPCRoute    Kind = "GRPCRoute"
 )
@@ -119,6 +120,13 @@ func (w *Writer) SetGateway(key string, o outcome.Gateway) {
 	})
 }
 
+// SetListenerSet says what became of a ListenerSet.
+func (w *Writer) SetListenerSet(key string, o outcome.ListenerSet) {
+	w.set(item{KindListenerSet, key}, false, func(ctx context.Context, last string) (string, error) {
+		return listenerSetTarget.write(ctx, w, key, o, last)
+	})
+}
+
 // SetHTTPRoute says what became of an HTTPRoute. One without parents loses what we wrote on it, and is then forgotten.
 func (w *Writer) SetHTTPRoute(key string, o outcome.Route) {
 	w.set(item{KindHTTPRoute, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
@@ -192,7 +200,7 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 }
 
 func inOrder(a, b item) int {
-	kinds := []Kind{KindGatewayClass, KindGateway, KindHTTPRoute, KindGRPCRoute}
+	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute}
 	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
 }
 

@@ -8,11 +8,24 @@ import (
 func grantNamespace(_ string, g *gwv1.ReferenceGrant) []string { return []string{g.Namespace} }
 
 func listenerSetGateway(_ string, s *gwv1.ListenerSet) []string {
-	namespace := s.Namespace
-	if s.Spec.ParentRef.Namespace != nil {
-		namespace = string(*s.Spec.ParentRef.Namespace)
+	gateway, ok := ParentGateway(s)
+	if !ok {
+		return nil
 	}
-	return []string{Key(namespace, string(s.Spec.ParentRef.Name))}
+	return []string{gateway}
+}
+
+// ParentGateway is the key of the Gateway that a ListenerSet names as its parent, and false when it names something else.
+func ParentGateway(s *gwv1.ListenerSet) (string, bool) {
+	ref := s.Spec.ParentRef
+	if (ref.Group != nil && *ref.Group != gwv1.GroupName) || (ref.Kind != nil && *ref.Kind != gwv1.Kind(Gateway)) {
+		return "", false
+	}
+	namespace := s.Namespace
+	if ref.Namespace != nil {
+		namespace = string(*ref.Namespace)
+	}
+	return Key(namespace, string(ref.Name)), true
 }
 
 // tlsPolicyServices lists the Services a policy targets, which are in its own namespace.

@@ -20,8 +20,10 @@ type Resolved struct {
 	Serves bool
 	// Gateway is what its fleet should do, apart from routes.
 	Gateway ir.Gateway
-	// Listeners are in the order of the spec.
+	// Listeners are the Gateway's own in the order of its spec, then those of each ListenerSet it takes, in order of precedence.
 	Listeners []Listener
+	// Sets are the ListenerSets that name the Gateway, taken or not, in order of precedence.
+	Sets []Set
 	// Accepted is the Gateway's own condition, before anything is known about its fleet.
 	Accepted outcome.Condition
 	// Conditions are the verdicts besides Accepted and Programmed.
@@ -41,19 +43,22 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 	if !class.Ours || !class.Accepted {
 		return Resolved{}
 	}
-	listeners := resolveListeners(v, objects, gw)
+	entries, sets := mergeSets(v, objects, gw)
+	listeners := resolveListeners(v, objects, gw, entries)
 	certificate, problem := clientCertificate(v, objects, gw)
 	r := Resolved{
 		Ours:              true,
 		Listeners:         listeners,
-		Accepted:          acceptance(gw, listeners),
+		Sets:              sets,
+		Accepted:          acceptance(gw, listeners[:len(gw.Spec.Listeners)]),
 		Conditions:        slices.Concat(resolvedRefs(gw, problem), insecureValidation(gw)),
 		ClientCertificate: certificate,
 		Generation:        gw.Generation,
 	}
+	r.judgeSets()
 	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet(gw)}
 	if r.Accepted.State == outcome.True {
-		r.Gateway.Ports = ports(listeners)
+		r.Gateway.Ports = ports(r.Listeners)
 		r.Serves = len(r.Gateway.Ports) > 0
 	}
 	return r
@@ -83,7 +88,7 @@ func fleet(gw *gwv1.Gateway) ir.Fleet {
 	return f
 }
 
-// acceptance judges the Gateway as a whole: at least one listener has to be valid, and nothing may be asked for that is not served.
+// acceptance judges the Gateway as a whole: at least one listener of its own has to be valid, and nothing may be asked for that is not served.
 func acceptance(gw *gwv1.Gateway, listeners []Listener) outcome.Condition {
 	condition := outcome.Condition{Type: string(gwv1.GatewayConditionAccepted), State: outcome.False}
 	if infra := gw.Spec.Infrastructure; infra != nil && infra.ParametersRef != nil {
@@ -134,11 +139,11 @@ func unsupportedAddress(addresses []gwv1.GatewaySpecAddress) string {
 	return ""
 }
 
-// ports groups the accepted listeners by port. A port whose listeners all lack a certificate stays open in the Service, with no chain.
+// ports groups the open listeners by port. A port whose listeners all lack a certificate stays open in the Service, with no chain.
 func ports(listeners []Listener) []ir.Port {
 	byNumber := map[int32]*ir.Port{}
 	for _, l := range listeners {
-		if !l.Accepted {
+		if !l.Open {
 			continue
 		}
 		port, ok := byNumber[l.Port]
@@ -151,7 +156,7 @@ func ports(listeners []Listener) []ir.Port {
 			port.Chains = []ir.Chain{{Name: "http", RouteTable: l.Table}}
 		case l.Protocol == ir.HTTPS && len(l.Certificates) > 0:
 			port.Chains = append(port.Chains, ir.Chain{
-				Name: l.Name, ServerName: l.Hostname, Certificates: l.Certificates, Clients: l.Clients, RouteTable: l.Table,
+				Name: l.ID, ServerName: l.Hostname, Certificates: l.Certificates, Clients: l.Clients, RouteTable: l.Table,
 			})
 		}
 	}

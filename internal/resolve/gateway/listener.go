@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -19,17 +17,25 @@ const ReservedPort = 19001
 
 // Listener is what one listener means.
 type Listener struct {
+	// ID is unique in the Gateway: the name for one of its own, `<namespace>/<set>/<name>` for one of a ListenerSet.
+	ID string
+	// Name is unique in the object that holds the listener, and Set is the `namespace/name` of the ListenerSet that does; empty for the Gateway.
 	Name     string
+	Set      string
 	Hostname string
 	Port     int32
 	Protocol ir.Protocol
 	// Table is the route table its routes go to.
 	Table string
-	// Accepted says that routes may attach. A listener whose certificates are missing is accepted and has no Certificates.
+	// Accepted is the verdict on the listener alone. One whose certificates are missing is accepted and has no Certificates.
 	Accepted     bool
 	Certificates []string
 	// Clients is what clients have to prove, nil for nothing.
 	Clients *ir.ClientValidation
+	// Conflict is the reason for which it lost to a listener before it, or empty.
+	Conflict string
+	// Open says that routes may attach: the listener, its Gateway and its ListenerSet, if it is of one, are all accepted.
+	Open bool
 	// Kinds are the kinds of routes it takes, and Namespaces says from where.
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
@@ -37,45 +43,49 @@ type Listener struct {
 	Conditions []outcome.Condition
 }
 
-// NamespaceRule says which namespaces routes may come from. A nil Selector means only the Gateway's own.
-type NamespaceRule struct {
-	All      bool
-	Selector labels.Selector
-}
-
 // findings collects what is wrong with a listener while it is being looked at.
 type findings struct {
 	accepted, resolved, conflicted *refs.Problem
 }
 
-func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway) []Listener {
-	conflicts := findConflicts(gw.Spec.Listeners)
-	resolved := make([]Listener, 0, len(gw.Spec.Listeners))
-	for i := range gw.Spec.Listeners {
-		resolved = append(resolved, resolveListener(v, objects, gw, &gw.Spec.Listeners[i], conflicts[i]))
+// resolveListeners resolves the merged list: each listener is judged on its own first, then against those before it.
+func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway, entries []entry) []Listener {
+	for i := range entries {
+		entries[i].unsupported = unsupported(entries[i].spec)
+	}
+	conflicts := findConflicts(entries)
+	resolved := make([]Listener, 0, len(entries))
+	for i, e := range entries {
+		resolved = append(resolved, resolveListener(v, objects, gw, e, conflicts[i]))
 	}
 	return resolved
 }
 
-func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, spec *gwv1.Listener, conflict *refs.Problem) Listener {
-	found := findings{conflicted: conflict, accepted: unsupported(spec)}
+func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e entry, conflict *refs.Problem) Listener {
+	spec := e.spec
+	found := findings{conflicted: conflict, accepted: conflict}
 	if found.accepted == nil {
-		found.accepted = conflict
+		found.accepted = e.unsupported
 	}
 	l := Listener{
+		ID:       e.id(),
 		Name:     string(spec.Name),
+		Set:      e.holder.set(),
 		Hostname: hostname(spec.Hostname),
 		Port:     spec.Port,
 		Protocol: ir.Protocol(spec.Protocol),
 		Accepted: found.accepted == nil,
 	}
+	if conflict != nil {
+		l.Conflict = conflict.Reason
+	}
 	l.Table = tableName(gw, l)
 	l.Kinds, found.resolved = supportedKinds(spec)
-	if problem := l.takeNamespaces(spec); problem != nil && found.accepted == nil {
+	if problem := l.takeNamespaces(e); problem != nil && found.accepted == nil {
 		found.accepted, l.Accepted = problem, false
 	}
 	if spec.Protocol == gwv1.HTTPSProtocolType {
-		if problem := l.takeCertificates(v, objects, gw, spec); problem != nil {
+		if problem := l.takeCertificates(v, objects, e); problem != nil {
 			found.resolved = problem
 		}
 		l.takeClients(v, objects, gw, &found)
@@ -84,12 +94,17 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, sp
 	return l
 }
 
+// Usable says that proxies can serve the listener: it is accepted, and has a certificate if it needs one.
+func (l Listener) Usable() bool {
+	return l.Accepted && (l.Protocol != ir.HTTPS || len(l.Certificates) > 0)
+}
+
 // tableName is `<namespace>/<gateway>/<port>`, which all HTTP listeners of a port share. Each HTTPS listener has a table of its own,
 // because the TLS server name has already chosen the listener.
 func tableName(gw *gwv1.Gateway, l Listener) string {
 	name := fmt.Sprintf("%s/%s/%d", gw.Namespace, gw.Name, l.Port)
 	if l.Protocol == ir.HTTPS {
-		name += "/" + l.Name
+		name += "/" + l.ID
 	}
 	return name
 }
@@ -156,31 +171,24 @@ func supportedKinds(spec *gwv1.Listener) ([]outcome.RouteKind, *refs.Problem) {
 	return kinds, problem
 }
 
-func (l *Listener) takeNamespaces(spec *gwv1.Listener) *refs.Problem {
-	if spec.AllowedRoutes == nil || spec.AllowedRoutes.Namespaces == nil || spec.AllowedRoutes.Namespaces.From == nil {
+// takeNamespaces reads where routes may come from. The standard: unless it says otherwise, from where the listener itself is.
+func (l *Listener) takeNamespaces(e entry) *refs.Problem {
+	l.Namespaces.Home = e.holder.name.Namespace
+	if e.spec.AllowedRoutes == nil || e.spec.AllowedRoutes.Namespaces == nil || e.spec.AllowedRoutes.Namespaces.From == nil {
 		return nil
 	}
-	switch *spec.AllowedRoutes.Namespaces.From {
-	case gwv1.NamespacesFromAll:
-		l.Namespaces.All = true
-	case gwv1.NamespacesFromSelector:
-		selector, err := metav1.LabelSelectorAsSelector(spec.AllowedRoutes.Namespaces.Selector)
-		if err != nil {
-			return &refs.Problem{
-				Reason:  string(gwv1.ListenerReasonUnsupportedValue),
-				Message: fmt.Sprintf("allowedRoutes.namespaces.selector is not a label selector: %v", err),
-			}
-		}
-		l.Namespaces.Selector = selector
-	case gwv1.NamespacesFromNone:
-		l.Namespaces.Selector = labels.Nothing()
-	case gwv1.NamespacesFromSame:
+	allowed := e.spec.AllowedRoutes.Namespaces
+	rule, message := namespaceRule(e.holder.name.Namespace, *allowed.From, allowed.Selector)
+	l.Namespaces = rule
+	if message != "" {
+		return &refs.Problem{Reason: string(gwv1.ListenerReasonUnsupportedValue), Message: "allowedRoutes." + message}
 	}
 	return nil
 }
 
 // takeCertificates keeps the key pairs that can be used; one bad reference does not take the others with it.
-func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, gw *gwv1.Gateway, spec *gwv1.Listener) *refs.Problem {
+func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, e entry) *refs.Problem {
+	spec := e.spec
 	if spec.TLS == nil || len(spec.TLS.CertificateRefs) == 0 {
 		return &refs.Problem{
 			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
@@ -189,7 +197,7 @@ func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, gw *g
 	}
 	var first *refs.Problem
 	for _, ref := range spec.TLS.CertificateRefs {
-		name, problem := refs.Certificate(v, objects, refs.Origin{Kind: "Gateway", Namespace: gw.Namespace}, ref)
+		name, problem := refs.Certificate(v, objects, refs.Origin{Kind: string(e.holder.kind), Namespace: e.holder.name.Namespace}, ref)
 		if problem != nil {
 			if first == nil {
 				first = problem

@@ -1,38 +1,94 @@
 package gateway
 
 import (
+	"strings"
+
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Parent is the part of a Gateway that routes need to know. It is apart so that, say, a new certificate does not touch any route.
+// Parent is the part of a Gateway or a ListenerSet that routes need to know. It is apart so that, say, a new certificate does not touch any
+// route, nor a ListenerSet the routes of another.
 type Parent struct {
-	Ours      bool
+	Ours bool
+	// Gateway is the `namespace/name` of the Gateway that serves the listeners.
+	Gateway string
+	// Listeners are those the parent itself holds: what names a Gateway does not reach those of its ListenerSets.
 	Listeners []ParentListener
 }
 
 // ParentListener is the part of a listener that routes need to know.
 type ParentListener struct {
-	Name       string
-	Hostname   string
-	Port       int32
-	Protocol   ir.Protocol
-	Table      string
+	// ID is unique in the Gateway, Name in the parent.
+	ID       string
+	Name     string
+	Hostname string
+	Port     int32
+	Protocol ir.Protocol
+	Table    string
+	// Accepted says that routes may attach.
 	Accepted   bool
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
 }
 
-// Listeners is what routes need to know of the Gateway of that key.
-func Listeners(v *store.View, gateways *store.Table[Resolved], key string) Parent {
-	r, _ := gateways.Get(v, key)
-	parent := Parent{Ours: r.Ours}
+// ParentKey names a parent of routes: `<namespace>/<name>` for a Gateway, `<kind>/<namespace>/<name>` for any other kind.
+func ParentKey(kind store.Kind, namespace, name string) string {
+	key := store.Key(namespace, name)
+	if kind == store.Gateway {
+		return key
+	}
+	return string(kind) + "/" + key
+}
+
+// Listeners is what routes need to know of the Gateway or the ListenerSet that a [ParentKey] names.
+func Listeners(v *store.View, objects *store.Objects, gateways *store.Table[Resolved], key string) Parent {
+	parent := Parent{Gateway: key}
+	set, isSet := strings.CutPrefix(key, string(store.ListenerSet)+"/")
+	if isSet {
+		if parent.Gateway = gatewayOfSet(v, objects, set); parent.Gateway == "" {
+			return Parent{}
+		}
+	} else {
+		set = ""
+	}
+	r, _ := gateways.Get(v, parent.Gateway)
+	parent.Ours = r.Ours
 	for _, l := range r.Listeners {
-		parent.Listeners = append(parent.Listeners, ParentListener{
-			Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
-			Accepted: l.Accepted && r.Accepted.State == outcome.True, Kinds: l.Kinds, Namespaces: l.Namespaces,
-		})
+		if l.Set == set {
+			parent.Listeners = append(parent.Listeners, forRoutes(l))
+		}
 	}
 	return parent
+}
+
+// TableListeners lists the listeners that share a route table of a Gateway, whoever holds them.
+func TableListeners(v *store.View, gateways *store.Table[Resolved], gateway, table string) []ParentListener {
+	r, _ := gateways.Get(v, gateway)
+	var listeners []ParentListener
+	for _, l := range r.Listeners {
+		if l.Open && l.Table == table {
+			listeners = append(listeners, forRoutes(l))
+		}
+	}
+	return listeners
+}
+
+// Tables lists the route tables of listeners that routes may attach to.
+func (r Resolved) Tables() []string {
+	var tables []string
+	for _, l := range r.Listeners {
+		if l.Open {
+			tables = append(tables, l.Table)
+		}
+	}
+	return tables
+}
+
+func forRoutes(l Listener) ParentListener {
+	return ParentListener{
+		ID: l.ID, Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
+		Accepted: l.Open, Kinds: l.Kinds, Namespaces: l.Namespaces,
+	}
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
+// reasonParentNotProgrammed is the standard's reason for a ListenerSet that waits for its Gateway; the API has no constant for it.
+const reasonParentNotProgrammed = "ParentNotProgrammed"
+
 // Status puts together what became of a Gateway: what it means, how many routes each listener has, and how its fleet is.
-// It is the zero value for a Gateway of somebody else's class.
+// It is the zero value for a Gateway of somebody else's class. Listeners are asked after by their ID.
 func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolved], attached func(listener string) int, key string) (outcome.Gateway, bool) {
 	r, _ := gateways.Get(v, key)
 	if !r.Ours {
@@ -24,24 +27,74 @@ func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolve
 		Generation: r.Generation,
 		Conditions: slices.Concat([]outcome.Condition{r.Accepted, programmed}, r.Conditions),
 		Addresses:  addresses,
+		Listeners:  listenerStatuses(r, "", programmed, attached),
 	}
+	for _, set := range r.Sets {
+		if set.Accepted.State == outcome.True {
+			result.AttachedListenerSets++
+		}
+	}
+	return result, true
+}
+
+// SetStatus is what became of the ListenerSet of that key, and false for one whose Gateway is not ours.
+func SetStatus(
+	v *store.View, objects *store.Objects, gateways *store.Table[Resolved], attached func(gateway, listener string) int, key string,
+) (outcome.ListenerSet, bool) {
+	set, _ := objects.ListenerSets.Get(v, key)
+	gateway := gatewayOfSet(v, objects, key)
+	r, _ := gateways.Get(v, gateway)
+	i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Key == key })
+	if i < 0 {
+		return outcome.ListenerSet{}, false
+	}
+	_, programmed := fleetState(v, objects, r)
+	return outcome.ListenerSet{
+		Generation: set.Generation,
+		Conditions: []outcome.Condition{r.Sets[i].Accepted, setProgrammed(r.Sets[i], programmed)},
+		Listeners:  listenerStatuses(r, key, programmed, func(id string) int { return attached(gateway, id) }),
+	}, true
+}
+
+func setProgrammed(set Set, gateway outcome.Condition) outcome.Condition {
+	condition := outcome.Condition{Type: string(gwv1.ListenerSetConditionProgrammed), State: outcome.False}
+	switch {
+	case set.Accepted.State != outcome.True:
+		condition.Reason, condition.Message = set.Accepted.Reason, "the ListenerSet is not accepted"
+	case gateway.State != outcome.True:
+		condition.Reason, condition.Message = reasonParentNotProgrammed, gateway.Message
+	default:
+		condition.State = outcome.True
+		condition.Reason, condition.Message = string(gwv1.ListenerSetReasonProgrammed), "proxies serve the valid listeners"
+	}
+	return condition
+}
+
+// listenerStatuses is what became of each listener that a ListenerSet holds, or with an empty key the Gateway itself.
+func listenerStatuses(r Resolved, set string, programmed outcome.Condition, attached func(listener string) int) []outcome.Listener {
+	var statuses []outcome.Listener
 	for _, l := range r.Listeners {
-		result.Listeners = append(result.Listeners, outcome.Listener{
+		if l.Set != set {
+			continue
+		}
+		statuses = append(statuses, outcome.Listener{
 			Name:           l.Name,
 			SupportedKinds: l.Kinds,
-			AttachedRoutes: int32(attached(l.Name)), //nolint:gosec // a listener has fewer than 2^31 routes
+			AttachedRoutes: int32(attached(l.ID)), //nolint:gosec // a listener has fewer than 2^31 routes
 			Conditions:     append(l.Conditions[:len(l.Conditions):len(l.Conditions)], listenerProgrammed(l, programmed)),
 		})
 	}
-	return result, true
+	return statuses
 }
 
 func listenerProgrammed(l Listener, gateway outcome.Condition) outcome.Condition {
 	condition := outcome.Condition{Type: string(gwv1.ListenerConditionProgrammed), State: outcome.False}
 	switch {
+	case l.Conflict != "":
+		condition.Reason, condition.Message = l.Conflict, "the listener is not accepted"
 	case !l.Accepted:
 		condition.Reason, condition.Message = string(gwv1.ListenerReasonInvalid), "the listener is not accepted"
-	case l.Protocol == "HTTPS" && len(l.Certificates) == 0:
+	case !l.Usable():
 		condition.Reason, condition.Message = string(gwv1.ListenerReasonInvalid), "the listener has no usable certificate"
 	case gateway.State != outcome.True:
 		condition.Reason, condition.Message = string(gwv1.ListenerReasonPending), gateway.Message

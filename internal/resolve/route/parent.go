@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -34,23 +33,25 @@ type subject struct {
 	hostnames []gwv1.Hostname
 }
 
-// bind attaches a route to the listeners of each parent it names that is one of our Gateways.
+// bind attaches a route to the listeners of each parent it names that is one of our Gateways or a ListenerSet of one. Each reference is
+// judged by itself.
 func (in Inputs) bind(v *store.View, s subject) binding {
 	var b binding
 	for _, ref := range s.parents {
-		if !isGateway(ref) {
+		kind, ok := parentKind(ref)
+		if !ok {
 			continue
 		}
 		namespace := s.namespace
 		if ref.Namespace != nil {
 			namespace = string(*ref.Namespace)
 		}
-		key := store.Key(namespace, string(ref.Name))
-		parent, _ := in.Parents.Get(v, key)
+		parent, _ := in.Parents.Get(v, gateway.ParentKey(kind, namespace, string(ref.Name)))
 		if !parent.Ours {
 			continue
 		}
-		attached, accepted := in.bindParent(v, s, ref, key, namespace, parent)
+		name := fmt.Sprintf("%s %s", kind, store.Key(namespace, string(ref.Name)))
+		attached, accepted := in.bindParent(v, s, ref, name, parent)
 		b.attachments = append(b.attachments, attached...)
 		b.parents = append(b.parents, outcome.Parent{Ref: parentRef(ref), Conditions: []outcome.Condition{accepted}})
 	}
@@ -63,15 +64,23 @@ func compareAttachments(a, b Attachment) int {
 	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener))
 }
 
-func isGateway(ref gwv1.ParentReference) bool {
-	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway")
+// parentKind is the kind of parent that a reference names, if it is one that has listeners.
+func parentKind(ref gwv1.ParentReference) (store.Kind, bool) {
+	if ref.Group != nil && *ref.Group != gwv1.GroupName {
+		return "", false
+	}
+	if ref.Kind == nil {
+		return store.Gateway, true
+	}
+	kind := store.Kind(*ref.Kind)
+	return kind, kind == store.Gateway || kind == store.ListenerSet
 }
 
 // bindParent tries every listener the reference selects. When none takes the route, the one that came closest gives the reason.
-func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, key, namespace string, parent gateway.Parent) ([]Attachment, outcome.Condition) {
+func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, name string, parent gateway.Parent) ([]Attachment, outcome.Condition) {
 	closest := refs.Problem{
 		Reason:  string(gwv1.RouteReasonNoMatchingParent),
-		Message: fmt.Sprintf("Gateway %s has no listener that the parentRef selects", key),
+		Message: name + " has no listener that the parentRef selects",
 	}
 	progress := 0
 	var attached []Attachment
@@ -79,7 +88,7 @@ func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, 
 		if (ref.SectionName != nil && string(*ref.SectionName) != l.Name) || (ref.Port != nil && *ref.Port != l.Port) {
 			continue
 		}
-		found, problem, reached := in.bindListener(v, s, key, namespace, l)
+		found, problem, reached := in.bindListener(v, s, name, parent.Gateway, l)
 		if problem == nil {
 			attached = append(attached, found)
 		} else if reached > progress {
@@ -88,7 +97,7 @@ func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, 
 	}
 	condition := outcome.Condition{
 		Type: string(gwv1.RouteConditionAccepted), State: outcome.True,
-		Reason: string(gwv1.RouteReasonAccepted), Message: fmt.Sprintf("the route is attached to Gateway %s", key),
+		Reason: string(gwv1.RouteReasonAccepted), Message: "the route is attached to " + name,
 	}
 	if len(attached) == 0 {
 		condition.State, condition.Reason, condition.Message = outcome.False, closest.Reason, closest.Message
@@ -97,44 +106,32 @@ func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, 
 }
 
 // bindListener checks one listener. The number says how far the route came.
-func (in Inputs) bindListener(v *store.View, s subject, key, namespace string, l gateway.ParentListener) (Attachment, *refs.Problem, int) {
+func (in Inputs) bindListener(v *store.View, s subject, parent, gatewayKey string, l gateway.ParentListener) (Attachment, *refs.Problem, int) {
 	switch {
 	case !l.Accepted:
 		return Attachment{}, &refs.Problem{
 			Reason:  string(gwv1.RouteReasonNoMatchingParent),
-			Message: fmt.Sprintf("listener %s of Gateway %s is not accepted; see its conditions", l.Name, key),
+			Message: fmt.Sprintf("listener %s of %s is not accepted; see its conditions", l.Name, parent),
 		}, 1
 	case !slices.Contains(l.Kinds, outcome.RouteKind{Group: gwv1.GroupName, Kind: s.kind}):
 		return Attachment{}, &refs.Problem{
 			Reason:  string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("listener %s of Gateway %s does not take routes of kind %s; see its allowedRoutes.kinds", l.Name, key, s.kind),
+			Message: fmt.Sprintf("listener %s of %s does not take routes of kind %s; see its allowedRoutes.kinds", l.Name, parent, s.kind),
 		}, 2
-	case !in.namespaceAllowed(v, l.Namespaces, namespace, s.namespace):
+	case !l.Namespaces.Admits(v, in.Objects, s.namespace):
 		return Attachment{}, &refs.Problem{
 			Reason:  string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("listener %s of Gateway %s does not take routes from namespace %s; see its allowedRoutes.namespaces", l.Name, key, s.namespace),
+			Message: fmt.Sprintf("listener %s of %s does not take routes from namespace %s; see its allowedRoutes.namespaces", l.Name, parent, s.namespace),
 		}, 3
 	}
 	found := hosts(l.Hostname, s.hostnames)
 	if len(found) == 0 {
 		return Attachment{}, &refs.Problem{
 			Reason:  string(gwv1.RouteReasonNoMatchingListenerHostname),
-			Message: fmt.Sprintf("no hostname of the route matches hostname %q of listener %s of Gateway %s", l.Hostname, l.Name, key),
+			Message: fmt.Sprintf("no hostname of the route matches hostname %q of listener %s of %s", l.Hostname, l.Name, parent),
 		}, 4
 	}
-	return Attachment{Gateway: key, Listener: l.Name, Table: l.Table, Hosts: found}, nil, 5
-}
-
-func (in Inputs) namespaceAllowed(v *store.View, rule gateway.NamespaceRule, gatewayNamespace, routeNamespace string) bool {
-	switch {
-	case rule.All:
-		return true
-	case rule.Selector == nil:
-		return gatewayNamespace == routeNamespace
-	default:
-		namespace, ok := in.Objects.Namespaces.Get(v, routeNamespace)
-		return ok && rule.Selector.Matches(labels.Set(namespace.Labels))
-	}
+	return Attachment{Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Hosts: found}, nil, 5
 }
 
 func parentRef(ref gwv1.ParentReference) outcome.ParentRef {

@@ -31,7 +31,7 @@ type Rule struct {
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.
 type Attachment struct {
-	// Gateway is `namespace/name`.
+	// Gateway is `namespace/name`, and Listener the ID of one of its listeners.
 	Gateway  string
 	Listener string
 	Table    string

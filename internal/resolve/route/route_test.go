@@ -17,6 +17,7 @@ import (
 type fixture struct {
 	objects *store.Objects
 	parents *store.Table[gateway.Parent]
+	tables  *store.Table[[]gateway.ParentListener]
 	routes  *store.Table[route.Resolved]
 	byHost  *store.Index[route.Resolved]
 }
@@ -42,10 +43,16 @@ func newFixture(t *testing.T, listeners, objects string) fixture {
 	f := fixture{
 		objects: resolvetest.Objects(t, services+objects),
 		parents: store.NewTable[gateway.Parent](s, "parent"),
+		tables:  store.NewTable[[]gateway.ParentListener](s, "table"),
 		routes:  store.NewTable[route.Resolved](s, "route"),
 	}
 	f.byHost = store.NewIndex(f.routes, "byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
-	f.parents.Set("infra/gw", parse(listeners))
+	parent := parse(listeners)
+	f.parents.Set("infra/gw", parent)
+	for _, l := range parent.Listeners {
+		sharing, _ := f.tables.Get(nil, l.Table)
+		f.tables.Set(l.Table, append(sharing, l))
+	}
 	in := route.Inputs{Objects: f.objects, Parents: f.parents}
 	for _, key := range f.objects.HTTPRoutes.Keys(nil) {
 		f.routes.Set("HTTPRoute/"+key, route.HTTP(nil, in, key))
@@ -58,12 +65,12 @@ func newFixture(t *testing.T, listeners, objects string) fixture {
 
 // parse reads listeners written as `name:port:hostname`, separated by spaces.
 func parse(text string) gateway.Parent {
-	parent := gateway.Parent{Ours: true}
+	parent := gateway.Parent{Ours: true, Gateway: "infra/gw"}
 	for _, field := range strings.Fields(text) {
 		parts := strings.Split(field, ":")
 		port, _ := strconv.ParseInt(parts[1], 10, 32)
 		parent.Listeners = append(parent.Listeners, gateway.ParentListener{
-			Name: parts[0], Port: int32(port), Hostname: parts[2], Protocol: ir.HTTP, Table: "infra/gw/" + parts[1], Accepted: true,
+			ID: parts[0], Name: parts[0], Namespaces: gateway.NamespaceRule{Home: "infra"}, Port: int32(port), Hostname: parts[2], Protocol: ir.HTTP, Table: "infra/gw/" + parts[1], Accepted: true,
 			Kinds: []outcome.RouteKind{{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"}, {Group: "gateway.networking.k8s.io", Kind: "GRPCRoute"}},
 		})
 	}
@@ -89,7 +96,7 @@ func (f fixture) request(host, path string, headers ...string) string {
 			best = domain
 		}
 	}
-	vh := route.VirtualHost(nil, f.parents, f.routes, f.byHost, route.VirtualHostKey("infra/gw/80", best))
+	vh := route.VirtualHost(nil, f.tables, f.routes, f.byHost, route.VirtualHostKey("infra/gw/80", best))
 	for _, rule := range vh.Rules {
 		if matches(rule.Match, path, headers) {
 			return describe(rule)

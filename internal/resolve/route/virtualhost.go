@@ -13,16 +13,15 @@ import (
 // VirtualHost collects the rules for one domain of one route table, key being a [VirtualHostKey]. They come from the listener that
 // is the most specific one for the domain, and from no other: a listener keeps what a wider one would take. Within it, a request that
 // the rules of the most specific route hostname do not match falls through to the next.
-func VirtualHost(v *store.View, parents *store.Table[gateway.Parent], routes *store.Table[Resolved], byHost *store.Index[Resolved], key string) ir.VirtualHost {
+func VirtualHost(v *store.View, tables *store.Table[[]gateway.ParentListener], routes *store.Table[Resolved], byHost *store.Index[Resolved], key string) ir.VirtualHost {
 	table, domain, _ := strings.Cut(key, "|")
 	host := ir.VirtualHost{Table: table, Domain: domain}
-	gatewayKey := GatewayOf(table)
-	parent, _ := parents.Get(v, gatewayKey)
-	owner, ok := ownerOf(parent, table, domain)
+	listeners, _ := tables.Get(v, table)
+	owner, ok := ownerOf(listeners, domain)
 	if !ok {
 		return host
 	}
-	for _, c := range candidates(v, routes, byHost, gatewayKey, owner.Name, domain) {
+	for _, c := range candidates(v, routes, byHost, GatewayOf(table), owner.ID, domain) {
 		host.Rules = append(host.Rules, settle(c.rule, owner))
 	}
 	return host
@@ -34,16 +33,16 @@ func GatewayOf(table string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// ownerOf finds the listener of a table whose hostname is the most specific that covers the domain.
-func ownerOf(parent gateway.Parent, table, domain string) (gateway.ParentListener, bool) {
+// ownerOf finds, among the listeners of a table, the one whose hostname is the most specific that covers the domain.
+func ownerOf(listeners []gateway.ParentListener, domain string) (gateway.ParentListener, bool) {
 	var owner gateway.ParentListener
 	best := -1
-	for _, l := range parent.Listeners {
+	for _, l := range listeners {
 		pattern := l.Hostname
 		if pattern == "" {
 			pattern = anyHost
 		}
-		if l.Accepted && l.Table == table && covers(pattern, domain) && specificity(pattern) > best {
+		if covers(pattern, domain) && specificity(pattern) > best {
 			owner, best = l, specificity(pattern)
 		}
 	}

@@ -48,7 +48,9 @@ func changedSecret(before, after *corev1.Secret) bool {
 	return before.Type != after.Type || !equality.Semantic.DeepEqual(before.Data, after.Data)
 }
 
-func changedConfigMap(before, after *corev1.ConfigMap) bool { return !maps.Equal(before.Data, after.Data) }
+func changedConfigMap(before, after *corev1.ConfigMap) bool {
+	return !maps.Equal(before.Data, after.Data)
+}
 
 // changedEndpointSlice counts the label that names the Service: it decides whose endpoints these are.
 func changedEndpointSlice(before, after *discoveryv1.EndpointSlice) bool {

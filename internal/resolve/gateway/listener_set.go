@@ -163,6 +163,15 @@ func (r *Resolved) judgeSets() {
 	}
 }
 
+// accepted is the verdict on a ListenerSet, or with an empty key on the Gateway itself.
+func (r Resolved) accepted(set string) bool {
+	if set == "" {
+		return r.Accepted.State == outcome.True
+	}
+	i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Key == set })
+	return i >= 0 && r.Sets[i].Accepted.State == outcome.True
+}
+
 // judgeSet judges an allowed ListenerSet by its listeners. Like a Gateway it needs one that can be served.
 func judgeSet(gateway outcome.Condition, listeners []Listener) outcome.Condition {
 	usable := 0

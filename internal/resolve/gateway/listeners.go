@@ -14,6 +14,8 @@ type Parent struct {
 	Ours bool
 	// Gateway is the `namespace/name` of the Gateway that serves the listeners.
 	Gateway string
+	// Accepted is the verdict on the parent as a whole.
+	Accepted bool
 	// Listeners are those the parent itself holds: what names a Gateway does not reach those of its ListenerSets.
 	Listeners []ParentListener
 }
@@ -54,7 +56,7 @@ func Listeners(v *store.View, objects *store.Objects, gateways *store.Table[Reso
 		set = ""
 	}
 	r, _ := gateways.Get(v, parent.Gateway)
-	parent.Ours = r.Ours
+	parent.Ours, parent.Accepted = r.Ours, r.accepted(set)
 	for _, l := range r.Listeners {
 		if l.Set == set {
 			parent.Listeners = append(parent.Listeners, forRoutes(l))

@@ -82,6 +82,10 @@ func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, 
 		Reason:  string(gwv1.RouteReasonNoMatchingParent),
 		Message: name + " has no listener that the parentRef selects",
 	}
+	if !parent.Accepted {
+		closest.Message = name + " is not accepted; see its conditions"
+		parent.Listeners = nil
+	}
 	progress := 0
 	var attached []Attachment
 	for _, l := range parent.Listeners {

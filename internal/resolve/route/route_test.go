@@ -65,7 +65,7 @@ func newFixture(t *testing.T, listeners, objects string) fixture {
 
 // parse reads listeners written as `name:port:hostname`, separated by spaces.
 func parse(text string) gateway.Parent {
-	parent := gateway.Parent{Ours: true, Gateway: "infra/gw"}
+	parent := gateway.Parent{Ours: true, Accepted: true, Gateway: "infra/gw"}
 	for _, field := range strings.Fields(text) {
 		parts := strings.Split(field, ":")
 		port, _ := strconv.ParseInt(parts[1], 10, 32)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/status"
 	"github.com/gatewright/gatewright/internal/store"
@@ -10,6 +11,11 @@ import (
 type statusSink struct{ *status.Writer }
 
 var _ pipeline.Statuses = statusSink{}
+
+// SetPolicy says what became of a policy.
+func (s statusSink) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
+	s.Writer.SetPolicy(status.Kind(kind), key, o)
+}
 
 // Forget drops what was to be said of an object.
 func (s statusSink) Forget(kind store.Kind, key string) { s.Writer.Forget(status.Kind(kind), key) }

@@ -73,13 +73,19 @@ type Route struct {
 	Parents    []Parent
 }
 
-// Parent is what became of a route at one parent.
+// Policy is what became of a policy, seen from each Gateway of ours that it has something to do with. It has no ancestors when none has.
+type Policy struct {
+	Generation int64
+	Ancestors  []Parent
+}
+
+// Parent is what became of a route at one parent, or of a policy at one ancestor.
 type Parent struct {
 	Ref        ParentRef
 	Conditions []Condition
 }
 
-// ParentRef repeats a route's reference to its parent, as written; nil is a field that was not written.
+// ParentRef repeats a route's reference to its parent, as written, or names a policy's ancestor; nil is a field that was not written.
 type ParentRef struct {
 	Group       *string
 	Kind        *string

@@ -83,6 +83,10 @@ func irOf(g *graph) map[string]any {
 		r, _ := g.gateways.Get(nil, key)
 		out["ports of "+key] = r.Gateway.Ports
 	}
+	for _, key := range g.tls.byGateway.Keys(nil) {
+		tls, _ := g.tls.byGateway.Get(nil, key)
+		out["backend TLS "+key] = tls
+	}
 	return out
 }
 
@@ -99,6 +103,10 @@ func statusOf(g *graph) map[string]any {
 	for _, key := range g.routes.Keys(nil) {
 		r, _ := g.routes.Get(nil, key)
 		out[key] = r.Outcome
+	}
+	for _, key := range g.policyStatus.Keys(nil) {
+		o, _ := g.policyStatus.Get(nil, key)
+		out[string(store.BackendTLSPolicy)+"/"+key] = o
 	}
 	return out
 }

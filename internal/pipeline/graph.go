@@ -11,6 +11,7 @@ import (
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/policy"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
@@ -30,10 +31,13 @@ type graph struct {
 	gateways *store.Table[gateway.Resolved]
 	routes   *store.Table[route.Resolved]
 
-	hosts *store.Table[ir.VirtualHost]
+	hosts    *store.Table[ir.VirtualHost]
+	policies *store.Table[policy.ResolvedBackendTLS]
+	tls      backendTLS
 
 	gatewayStatus *store.Table[gatewayOutcome]
 	setStatus     *store.Table[setOutcome]
+	policyStatus  *store.Table[outcome.Policy]
 
 	listeners    *store.Table[*xds.Resource]
 	tables       *store.Table[*xds.Resource]
@@ -134,8 +138,9 @@ func newGraph(options ...memo.Option) *graph {
 			return route.VirtualHost(v, tables, g.routes, byHost, key)
 		})
 
+	byBackendAuthorities := g.secureBackends(byBackend, byGatewayBackend)
 	g.translate(byPort, byTable, byBackend, byGatewayBackend)
-	g.translateSecrets(byCertificate, byAuthorities)
+	g.translateSecrets(from(byCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
 }
@@ -159,23 +164,29 @@ func (g *graph) translate(byPort, byTable *store.Index[gateway.Resolved], byBack
 		host, _ := g.hosts.Get(v, key)
 		return resource(routetranslate.VirtualHost(host))
 	})
-	protos := memo.Derive(g.memo, stageClusterProto, from(byBackend), sameResource, func(_ *store.View, key string) *xds.Resource {
+	protos := memo.Derive(g.memo, stageClusterProto, from(byBackend), sameResource, func(v *store.View, key string) *xds.Resource {
 		backend, ok := ir.ParseBackend(key)
 		if !ok {
 			return nil
 		}
-		return resource(clustertranslate.Cluster(backend))
+		tls, _ := g.tls.byBackend.Get(v, key)
+		return resource(clustertranslate.Cluster(backend, tls))
 	})
+	// Gateways share the bytes of a cluster, except where they show certificates of their own.
 	g.clusters = memo.Derive(g.memo, stageCluster, from(byGatewayBackend), sameResource, func(v *store.View, key string) *xds.Resource {
-		_, backend := splitKey(key)
-		cluster, _ := protos.Get(v, backend)
+		_, name := splitKey(key)
+		if tls, _ := g.tls.byGateway.Get(v, key); tls != nil && tls.ClientCertificate != "" {
+			backend, _ := ir.ParseBackend(name)
+			return resource(clustertranslate.Cluster(backend, tls))
+		}
+		cluster, _ := protos.Get(v, name)
 		return cluster
 	})
 }
 
-// translateSecrets lists the stages that make what is kept apart from listeners so that it can be rotated.
-func (g *graph) translateSecrets(byCertificate, byAuthorities *store.Index[gateway.Resolved]) {
-	g.certificates = memo.Derive(g.memo, stageCertificate, from(byCertificate), sameResource, func(v *store.View, key string) *xds.Resource {
+// translateSecrets lists the stages that make what is kept apart from listeners and clusters so that it can be rotated.
+func (g *graph) translateSecrets(byCertificate, byAuthorities []store.Source) {
+	g.certificates = memo.Derive(g.memo, stageCertificate, byCertificate, sameResource, func(v *store.View, key string) *xds.Resource {
 		_, name := splitKey(key)
 		certificate, problem := refs.KeyPair(v, g.objects, name)
 		if problem != nil {
@@ -183,7 +194,7 @@ func (g *graph) translateSecrets(byCertificate, byAuthorities *store.Index[gatew
 		}
 		return resource(listenertranslate.Secret(certificate))
 	})
-	g.authorities = memo.Derive(g.memo, stageAuthorities, from(byAuthorities), sameResource, func(v *store.View, key string) *xds.Resource {
+	g.authorities = memo.Derive(g.memo, stageAuthorities, byAuthorities, sameResource, func(v *store.View, key string) *xds.Resource {
 		_, name := splitKey(key)
 		bundle, problem := refs.AuthoritiesNamed(v, g.objects, name)
 		if problem != nil {

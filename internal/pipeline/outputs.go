@@ -20,13 +20,14 @@ type Fleets interface {
 	Delete(gateway ir.Name)
 }
 
-// Statuses is where the outcome of each object goes. Setting an outcome without parents withdraws what was said of a route before.
+// Statuses is where the outcome of each object goes. Setting an outcome without parents, or ancestors, withdraws what was said of a route, or policy, before.
 type Statuses interface {
 	SetClass(key string, o outcome.Class)
 	SetGateway(key string, o outcome.Gateway)
 	SetListenerSet(key string, o outcome.ListenerSet)
 	SetHTTPRoute(key string, o outcome.Route)
 	SetGRPCRoute(key string, o outcome.Route)
+	SetPolicy(kind store.Kind, key string, o outcome.Policy)
 	Forget(kind store.Kind, key string)
 }
 
@@ -36,6 +37,7 @@ func (g *graph) collectChanges() {
 	g.routes.CollectChanges()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
+	g.policyStatus.CollectChanges()
 	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
@@ -108,6 +110,13 @@ func (g *graph) publishStatuses(statuses Statuses) {
 			statuses.SetListenerSet(key, o.outcome)
 		} else {
 			statuses.Forget(store.ListenerSet, key)
+		}
+	}
+	for _, key := range g.policyStatus.TakeChanged() {
+		if o, ok := g.policyStatus.Get(nil, key); ok {
+			statuses.SetPolicy(store.BackendTLSPolicy, key, o)
+		} else {
+			statuses.Forget(store.BackendTLSPolicy, key)
 		}
 	}
 	for _, key := range g.routes.TakeChanged() {

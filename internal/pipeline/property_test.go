@@ -57,6 +57,7 @@ func (b both) dump(t *testing.T) string {
 	resources("virtual host", b.config.virtualHosts)
 	resources("cluster", b.config.clusters)
 	resources("certificate", b.config.certificates)
+	resources("authorities", b.config.authorities)
 	resources("endpoints", b.endpoints.assignments)
 	write := func(name, key string, value any) {
 		text, err := json.Marshal(value)
@@ -82,6 +83,10 @@ func (b both) dump(t *testing.T) string {
 	for _, key := range b.config.routes.Keys(nil) {
 		r, _ := b.config.routes.Get(nil, key)
 		write("route", key, r.Outcome)
+	}
+	for _, key := range b.config.policyStatus.Keys(nil) {
+		o, _ := b.config.policyStatus.Get(nil, key)
+		write("policy", key, o)
 	}
 	return out.String()
 }

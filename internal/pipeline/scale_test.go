@@ -85,6 +85,8 @@ func (silent) SetHTTPRoute(string, outcome.Route)         {}
 func (silent) SetGRPCRoute(string, outcome.Route)         {}
 func (silent) Forget(store.Kind, string)                  {}
 
+func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
+
 func started(s site) *Pipeline {
 	p := New(xds.NewCache(), silent{}, silent{}, prometheus.NewRegistry())
 	for _, c := range s.changes() {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	cryptorand "crypto/rand"
@@ -47,6 +48,7 @@ var makers = []struct {
 	{store.Namespace, world.namespace},
 	{store.Service, world.service},
 	{store.Secret, world.secret},
+	{store.BackendTLSPolicy, world.backendTLSPolicy},
 	{store.ConfigMap, world.configMap},
 	{store.EndpointSlice, world.slice},
 	{store.Deployment, world.deployment},
@@ -99,6 +101,11 @@ func (w world) gateway() metav1.Object {
 		gw.Spec.TLS = &gwv1.GatewayTLSConfig{Frontend: &gwv1.FrontendTLSConfig{
 			Default: w.clients(), PerPort: []gwv1.TLSPortConfig{{Port: 443, TLS: w.clients()}},
 		}}
+	}
+	if w.IntN(3) == 0 {
+		tls := cmp.Or(gw.Spec.TLS, &gwv1.GatewayTLSConfig{})
+		tls.Backend = &gwv1.GatewayBackendTLS{ClientCertificateRef: &gwv1.SecretObjectReference{Name: pick[gwv1.ObjectName](w, "cert", "other")}}
+		gw.Spec.TLS = tls
 	}
 	return gw
 }
@@ -276,7 +283,7 @@ func (w world) deployment() metav1.Object {
 func (w world) secret() metav1.Object {
 	s := &corev1.Secret{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "cert", "other")), Type: corev1.SecretTypeTLS}
 	pair := keyPairs()[w.IntN(2)]
-	s.Data = map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]}
+	s.Data = map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1], corev1.ServiceAccountRootCAKey: pair[0]}
 	if w.IntN(4) == 0 {
 		s.Data[corev1.TLSPrivateKeyKey] = []byte("nonsense")
 	}

@@ -47,6 +47,10 @@ var (
 		// The standard has no word for a route that serves; it is the one Gateways and listeners use.
 		"Programmed",
 	)
+	policyTypes = ownedTypes(
+		gwv1.PolicyConditionAccepted,
+		gwv1.BackendTLSPolicyConditionResolvedRefs,
+	)
 )
 
 func ownedTypes[T ~string](types ...T) map[string]bool {

@@ -30,6 +30,8 @@ const (
 	KindListenerSet  Kind = "ListenerSet"
 	KindHTTPRoute    Kind = "HTTPRoute"
 	KindGRPCRoute    Kind = "GRPCRoute"
+
+	KindBackendTLSPolicy Kind = "BackendTLSPolicy"
 )
 
 const (
@@ -67,6 +69,8 @@ type Writer struct {
 	now     func() metav1.Time
 	http    target[gwv1.HTTPRoute, *gwv1.HTTPRoute, gwv1.RouteStatus, outcome.Route]
 	grpc    target[gwv1.GRPCRoute, *gwv1.GRPCRoute, gwv1.RouteStatus, outcome.Route]
+	// policies has a way to write each kind of policy.
+	policies map[Kind]policyWriter
 
 	mu     sync.Mutex
 	wishes map[item]*wish
@@ -100,7 +104,10 @@ func NewWriter(o Options) *Writer {
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },
 		http:    httpRouteTarget(o.Controller),
 		grpc:    grpcRouteTarget(o.Controller),
-		wishes:  map[item]*wish{},
+		policies: map[Kind]policyWriter{
+			KindBackendTLSPolicy: backendTLSPolicyTarget(o.Controller).write,
+		},
+		wishes: map[item]*wish{},
 	}
 	w.metrics = newMetrics(o.Metrics, w.depth)
 	return w
@@ -138,6 +145,13 @@ func (w *Writer) SetHTTPRoute(key string, o outcome.Route) {
 func (w *Writer) SetGRPCRoute(key string, o outcome.Route) {
 	w.set(item{KindGRPCRoute, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
 		return w.grpc.write(ctx, w, key, o, last)
+	})
+}
+
+// SetPolicy says what became of a policy. One without ancestors loses what we wrote on it, and is then forgotten.
+func (w *Writer) SetPolicy(kind Kind, key string, o outcome.Policy) {
+	w.set(item{kind, key}, len(o.Ancestors) == 0, func(ctx context.Context, last string) (string, error) {
+		return w.policies[kind](ctx, w, key, o, last)
 	})
 }
 
@@ -200,7 +214,7 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 }
 
 func inOrder(a, b item) int {
-	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute}
+	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindBackendTLSPolicy}
 	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
 }
 

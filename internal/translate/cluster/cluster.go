@@ -6,6 +6,7 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -21,8 +22,28 @@ const (
 	bufferLimit = 32 * 1024
 )
 
-// Cluster is the way to one backend. It depends on the backend's identity alone, so that it is as stable as its name.
-func Cluster(b ir.Backend) *clusterv3.Cluster {
+// Cluster is the way to one backend, secured as t says, in plain text where t is nil. It depends on nothing else, so that it is nearly
+// as stable as its name.
+func Cluster(b ir.Backend, t *ir.BackendTLS) *clusterv3.Cluster {
+	c := plain(b)
+	switch {
+	case t == nil:
+	case t.Refused:
+		deadEnd(c)
+	default:
+		c.TransportSocket = upstreamTLS(b.Protocol, t)
+	}
+	return c
+}
+
+// deadEnd takes away every endpoint, whatever Kubernetes says of them: requests are answered 503 and no byte leaves the proxy.
+func deadEnd(c *clusterv3.Cluster) {
+	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+	c.EdsClusterConfig = nil
+	c.LoadAssignment = &endpointv3.ClusterLoadAssignment{ClusterName: c.GetName()}
+}
+
+func plain(b ir.Backend) *clusterv3.Cluster {
 	return &clusterv3.Cluster{
 		Name:                 b.Name(),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/policy"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+const (
+	stagePolicy       = "backend TLS policy"
+	stageBackendTLS   = "backend TLS"
+	stageGatewayTLS   = "backend TLS of gateway"
+	stagePolicyStatus = "backend TLS policy status"
+)
+
+// backendTLS is how connections to backends are secured, nil where nobody asked for it.
+type backendTLS struct {
+	// byBackend is keyed by [ir.Backend.Name] and knows nothing of Gateways. byGateway has a Gateway's own certificate too, and is keyed by
+	// [route.BackendKey].
+	byBackend *store.Table[*ir.BackendTLS]
+	byGateway *store.Table[*ir.BackendTLS]
+}
+
+// secureBackends lists the stages that weigh BackendTLSPolicies. What they decide is a part of the clusters, not of routes: a policy that
+// comes, changes or can not be served touches no route, of whatever kind. It returns the bundles that Gateways need.
+func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Resolved]) store.Source {
+	g.policies = memo.Derive(g.memo, stagePolicy, from(g.objects.BackendTLSPolicies), deepEqual[policy.ResolvedBackendTLS],
+		func(v *store.View, key string) policy.ResolvedBackendTLS { return policy.BackendTLS(v, g.objects, key) })
+	inputs := policy.Inputs{Objects: g.objects, Policies: g.policies}
+
+	g.tls.byBackend = memo.Derive(g.memo, stageBackendTLS, from(byBackend), deepEqual[*ir.BackendTLS],
+		func(v *store.View, key string) *ir.BackendTLS {
+			backend, ok := ir.ParseBackend(key)
+			if !ok {
+				return nil
+			}
+			return inputs.PortTLS(v, backend.Service, backend.Port)
+		})
+	g.tls.byGateway = memo.Derive(g.memo, stageGatewayTLS, from(byGatewayBackend), deepEqual[*ir.BackendTLS],
+		func(v *store.View, key string) *ir.BackendTLS {
+			gateway, backend := splitKey(key)
+			shared, _ := g.tls.byBackend.Get(v, backend)
+			if shared == nil || shared.Refused {
+				return shared
+			}
+			own := *shared
+			r, _ := g.gateways.Get(v, gateway)
+			own.ClientCertificate = r.ClientCertificate
+			return &own
+		})
+	byAuthorities := store.NewIndex(g.tls.byGateway, "backend TLS.byAuthorities", authoritiesKey)
+	byServicePort := store.NewIndex(g.tls.byGateway, "backend TLS.byServicePort", servicePortKey)
+
+	g.policyStatus = memo.Derive(g.memo, stagePolicyStatus, from(g.objects.BackendTLSPolicies), deepEqual[outcome.Policy],
+		func(v *store.View, key string) outcome.Policy {
+			users := func(service ir.Name, port int32) []string {
+				var gateways []string
+				for _, user := range byServicePort.Keys(v, ir.EndpointsName(service, port)) {
+					gateway, _ := splitKey(user)
+					gateways = append(gateways, gateway)
+				}
+				return gateways
+			}
+			return inputs.BackendTLSStatus(v, users, key)
+		})
+	return byAuthorities
+}
+
+// authoritiesKey is the bundle that a Gateway needs for a backend, as `<gateway>|<bundle>`.
+func authoritiesKey(key string, tls *ir.BackendTLS) []string {
+	if tls == nil || tls.Authorities == "" {
+		return nil
+	}
+	gateway, _ := splitKey(key)
+	return []string{gateway + "|" + tls.Authorities}
+}
+
+// servicePortKey is the port of a Service that a Gateway sends requests to.
+func servicePortKey(key string, _ *ir.BackendTLS) []string {
+	_, name := splitKey(key)
+	backend, ok := ir.ParseBackend(name)
+	if !ok {
+		return nil
+	}
+	return []string{backend.EndpointsName()}
+}

@@ -1,0 +1,29 @@
+package pipeline
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+func (w world) backendTLSPolicy() metav1.Object {
+	p := &gwv1.BackendTLSPolicy{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "p1", "p2", "p3"))}
+	for range 1 + w.IntN(2) {
+		var target gwv1.LocalPolicyTargetReferenceWithSectionName
+		target.Kind, target.Name = pick[gwv1.Kind](w, "Service", "Service", "Other"), pick[gwv1.ObjectName](w, "s1", "s2")
+		if w.coin() {
+			target.SectionName = new(pick[gwv1.SectionName](w, "http", "more", "none"))
+		}
+		p.Spec.TargetRefs = append(p.Spec.TargetRefs, target)
+	}
+	p.Spec.Validation.Hostname = pick[gwv1.PreciseHostname](w, "a.example.com", "b.example.com")
+	if w.IntN(4) == 0 {
+		p.Spec.Validation.WellKnownCACertificates = new(pick(w, gwv1.WellKnownCACertificatesSystem, "example.com/unknown"))
+		return p
+	}
+	for range 1 + w.IntN(2) {
+		p.Spec.Validation.CACertificateRefs = append(p.Spec.Validation.CACertificateRefs, gwv1.LocalObjectReference{
+			Kind: pick[gwv1.Kind](w, "ConfigMap", "ConfigMap", "Secret", "Other"), Name: pick[gwv1.ObjectName](w, "ca", "other"),
+		})
+	}
+	return p
+}

@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// ResolvedBackendTLS is what a BackendTLSPolicy asks for, whether or not it is the one that decides.
+type ResolvedBackendTLS struct {
+	// Key and Created take part in precedence: the older policy wins, then the one whose name sorts first.
+	Key     string
+	Created int64
+	// Targets are in the order of the spec.
+	Targets []Target
+	// TLS is refused where the policy can not be served.
+	TLS ir.BackendTLS
+	// Accepted says why the policy can not be served, ResolvedRefs what is wrong with its references; nil if nothing is.
+	Accepted     *refs.Problem
+	ResolvedRefs *refs.Problem
+	// Ignored are the options that mean nothing to us, sorted.
+	Ignored    []string
+	Generation int64
+}
+
+// Target is a Service, or one port of it.
+type Target struct {
+	// Service is `namespace/name`. It is empty for a target that is no Service, which Kind then describes.
+	Service string
+	Kind    string
+	// Section is the name of a port, empty for all ports.
+	Section string
+}
+
+// BackendTLS resolves the BackendTLSPolicy of that key.
+func BackendTLS(v *store.View, objects *store.Objects, key string) ResolvedBackendTLS {
+	p, ok := objects.BackendTLSPolicies.Get(v, key)
+	if !ok {
+		return ResolvedBackendTLS{}
+	}
+	r := ResolvedBackendTLS{
+		Key: key, Created: p.CreationTimestamp.Unix(), Targets: targets(p), Generation: p.Generation,
+		TLS: ir.BackendTLS{ServerName: string(p.Spec.Validation.Hostname), SubjectNames: subjectNames(&p.Spec.Validation)},
+	}
+	for _, option := range slices.Sorted(maps.Keys(p.Spec.Options)) {
+		r.Ignored = append(r.Ignored, string(option))
+	}
+	r.takeTrust(v, objects, p)
+	if r.Accepted != nil {
+		r.TLS = ir.BackendTLS{Refused: true}
+	}
+	return r
+}
+
+func targets(p *gwv1.BackendTLSPolicy) []Target {
+	list := make([]Target, 0, len(p.Spec.TargetRefs))
+	for _, ref := range p.Spec.TargetRefs {
+		t := Target{Kind: strings.TrimPrefix(string(ref.Group)+"/"+string(ref.Kind), "/")}
+		if ref.Group == "" && ref.Kind == "Service" {
+			t.Service = store.Key(p.Namespace, string(ref.Name))
+		}
+		if ref.SectionName != nil {
+			t.Section = string(*ref.SectionName)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// subjectNames are the names a certificate may have. GEP-1897: the hostname counts only where no other name is given.
+func subjectNames(spec *gwv1.BackendTLSPolicyValidation) []ir.SubjectName {
+	if len(spec.SubjectAltNames) == 0 {
+		return []ir.SubjectName{{Value: string(spec.Hostname)}}
+	}
+	names := make([]ir.SubjectName, 0, len(spec.SubjectAltNames))
+	for _, name := range spec.SubjectAltNames {
+		if name.Type == gwv1.URISubjectAltNameType {
+			names = append(names, ir.SubjectName{URI: true, Value: string(name.URI)})
+		} else {
+			names = append(names, ir.SubjectName{Value: string(name.Hostname)})
+		}
+	}
+	return names
+}
+
+// takeTrust decides whom to trust: the authorities of the references that lead to some, or those of the system.
+func (r *ResolvedBackendTLS) takeTrust(v *store.View, objects *store.Objects, p *gwv1.BackendTLSPolicy) {
+	known := p.Spec.Validation.WellKnownCACertificates
+	if len(p.Spec.Validation.CACertificateRefs) == 0 {
+		if known == nil || *known != gwv1.WellKnownCACertificatesSystem {
+			r.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: fmt.Sprintf(
+				"wellKnownCACertificates is %q and there are no caCertificateRefs; use %q or refer to a ConfigMap",
+				pointed(known), gwv1.WellKnownCACertificatesSystem)}
+		}
+		return
+	}
+	bundle, problem := authorities(v, objects, p)
+	r.TLS.Authorities, r.ResolvedRefs = bundle, problem
+	if bundle == "" {
+		r.Accepted = &refs.Problem{
+			Reason:  string(gwv1.BackendTLSPolicyReasonNoValidCACertificate),
+			Message: "no reference of caCertificateRefs leads to a certificate, so requests are answered 503; " + problem.Message,
+		}
+	}
+}
+
+// authorities names the bundle of what the references lead to, see [refs.AuthoritiesOf].
+func authorities(v *store.View, objects *store.Objects, p *gwv1.BackendTLSPolicy) (string, *refs.Problem) {
+	list := make([]gwv1.ObjectReference, 0, len(p.Spec.Validation.CACertificateRefs))
+	for _, ref := range p.Spec.Validation.CACertificateRefs {
+		list = append(list, gwv1.ObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name})
+	}
+	bundle, problem := refs.AuthoritiesOf(v, objects, refs.Origin{Kind: string(store.BackendTLSPolicy), Namespace: p.Namespace}, list)
+	if problem != nil && problem.Reason == string(gwv1.ListenerReasonInvalidCACertificateKind) {
+		// A listener and a policy have different words for it.
+		problem = &refs.Problem{Reason: string(gwv1.BackendTLSPolicyReasonInvalidKind), Message: problem.Message}
+	}
+	return bundle, problem
+}
+
+func pointed[T ~string](pointer *T) string {
+	if pointer == nil {
+		return ""
+	}
+	return string(*pointer)
+}

@@ -1,0 +1,45 @@
+package status
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+const maxAncestors = 16
+
+// Policy is the status of a policy. Entries that another controller wrote stay untouched and in place; ours for ancestors the outcome no longer
+// names go. The list is never nil, because the API requires it. Given what it returned and the same outcome, it returns an equal status.
+func Policy(existing gwv1.PolicyStatus, o outcome.Policy, controller gwv1.GatewayController, now metav1.Time) gwv1.PolicyStatus {
+	at := seen{o.Generation, now}
+	status := existing
+	status.Ancestors = shared[gwv1.PolicyAncestorStatus, outcome.Parent]{
+		limit: maxAncestors,
+		ours:  func(a gwv1.PolicyAncestorStatus) bool { return a.ControllerName == controller },
+		same:  func(a gwv1.PolicyAncestorStatus, w outcome.Parent) bool { return sameParent(a.AncestorRef, w.Ref) },
+		update: func(a gwv1.PolicyAncestorStatus, w outcome.Parent) gwv1.PolicyAncestorStatus {
+			// As with routes, a stored reference is repeated as stored.
+			if a.ControllerName == "" {
+				a.AncestorRef = parentReference(w.Ref)
+			}
+			a.ControllerName = controller
+			a.Conditions = mergeConditions(a.Conditions, w.Conditions, policyTypes, at)
+			return a
+		},
+	}.merge(existing.Ancestors, o.Ancestors)
+	return status
+}
+
+type policyWriter func(ctx context.Context, w *Writer, key string, o outcome.Policy, last string) (string, error)
+
+func backendTLSPolicyTarget(controller gwv1.GatewayController) target[gwv1.BackendTLSPolicy, *gwv1.BackendTLSPolicy, gwv1.PolicyStatus, outcome.Policy] {
+	return target[gwv1.BackendTLSPolicy, *gwv1.BackendTLSPolicy, gwv1.PolicyStatus, outcome.Policy]{
+		status: func(p *gwv1.BackendTLSPolicy) *gwv1.PolicyStatus { return &p.Status },
+		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
+			return Policy(existing, o, controller, now)
+		},
+	}
+}

@@ -25,6 +25,8 @@ type Statuses interface {
 	SetClass(key string, o outcome.Class)
 	SetGateway(key string, o outcome.Gateway)
 	SetListenerSet(key string, o outcome.ListenerSet)
+	// WithdrawListenerSet replaces what was said of a ListenerSet, if anything was, and forgets it.
+	WithdrawListenerSet(key string, o outcome.ListenerSet)
 	SetHTTPRoute(key string, o outcome.Route)
 	SetGRPCRoute(key string, o outcome.Route)
 	SetPolicy(kind store.Kind, key string, o outcome.Policy)
@@ -106,10 +108,13 @@ func (g *graph) publishStatuses(statuses Statuses) {
 		}
 	}
 	for _, key := range g.setStatus.TakeChanged() {
-		if o, ok := g.setStatus.Get(nil, key); ok && o.ours {
-			statuses.SetListenerSet(key, o.outcome)
-		} else {
+		switch o, ok := g.setStatus.Get(nil, key); {
+		case !ok:
 			statuses.Forget(store.ListenerSet, key)
+		case o.ours:
+			statuses.SetListenerSet(key, o.outcome)
+		default:
+			statuses.WithdrawListenerSet(key, o.outcome)
 		}
 	}
 	for _, key := range g.policyStatus.TakeChanged() {

@@ -76,14 +76,15 @@ func change(kind store.Kind, object metav1.Object) store.Change {
 // silent takes fleets and statuses and does nothing with them.
 type silent struct{}
 
-func (silent) Set(ir.Gateway)                             {}
-func (silent) Delete(ir.Name)                             {}
-func (silent) SetClass(string, outcome.Class)             {}
-func (silent) SetGateway(string, outcome.Gateway)         {}
-func (silent) SetListenerSet(string, outcome.ListenerSet) {}
-func (silent) SetHTTPRoute(string, outcome.Route)         {}
-func (silent) SetGRPCRoute(string, outcome.Route)         {}
-func (silent) Forget(store.Kind, string)                  {}
+func (silent) Set(ir.Gateway)                                  {}
+func (silent) Delete(ir.Name)                                  {}
+func (silent) SetClass(string, outcome.Class)                  {}
+func (silent) SetGateway(string, outcome.Gateway)              {}
+func (silent) SetListenerSet(string, outcome.ListenerSet)      {}
+func (silent) WithdrawListenerSet(string, outcome.ListenerSet) {}
+func (silent) SetHTTPRoute(string, outcome.Route)              {}
+func (silent) SetGRPCRoute(string, outcome.Route)              {}
+func (silent) Forget(store.Kind, string)                       {}
 
 func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
 

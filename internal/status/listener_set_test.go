@@ -3,10 +3,12 @@ package status
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -63,4 +65,35 @@ func TestListenerSetStaysWithinTheLimitOfTheAPI(t *testing.T) {
 	if got := ListenerSet(gwv1.ListenerSetStatus{}, o, late); len(got.Listeners) != maxListeners {
 		t.Errorf("got %d listeners, the API takes %d", len(got.Listeners), maxListeners)
 	}
+}
+
+func TestWriterWithdrawsAListenerSetItSpokeOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		known, foreign := newSet("known"), newSet("foreign")
+		b := newBench(t, known, foreign)
+		b.start(t)
+		b.SetListenerSet("default/known", outcome.ListenerSet{
+			Generation: 1, Conditions: []outcome.Condition{wanted("Accepted", outcome.True)}, Listeners: []outcome.Listener{{Name: "web"}},
+		})
+		settle()
+		gone := outcome.ListenerSet{Generation: 1, Conditions: []outcome.Condition{wanted("Accepted", outcome.Unknown)}}
+		b.WithdrawListenerSet("default/known", gone)
+		b.WithdrawListenerSet("default/foreign", gone)
+		settle()
+		b.wrote(t, 2)
+		b.Observed(KindListenerSet, "default/known")
+		settle()
+		b.wrote(t, 2)
+		if err := b.cluster.Get(t.Context(), client.ObjectKeyFromObject(known), known); err != nil {
+			t.Fatal(err)
+		}
+		if got := known.Status; len(got.Listeners) != 0 || got.Conditions[0].Status != metav1.ConditionUnknown {
+			t.Errorf("got %+v, want an unknown verdict and no listeners", got)
+		}
+	})
+}
+
+func newSet(name string) *gwv1.ListenerSet {
+	return &gwv1.ListenerSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: 1}}
 }

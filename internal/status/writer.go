@@ -134,6 +134,23 @@ func (w *Writer) SetListenerSet(key string, o outcome.ListenerSet) {
 	})
 }
 
+// WithdrawListenerSet says that a ListenerSet is no longer ours. If we said anything of it, that is replaced once and then left to others.
+func (w *Writer) WithdrawListenerSet(key string, o outcome.ListenerSet) {
+	if !w.knows(item{KindListenerSet, key}) {
+		return
+	}
+	w.set(item{KindListenerSet, key}, true, func(ctx context.Context, last string) (string, error) {
+		return listenerSetTarget.write(ctx, w, key, o, last)
+	})
+}
+
+func (w *Writer) knows(i item) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.wishes[i]
+	return ok
+}
+
 // SetHTTPRoute says what became of an HTTPRoute. One without parents loses what we wrote on it, and is then forgotten.
 func (w *Writer) SetHTTPRoute(key string, o outcome.Route) {
 	w.set(item{KindHTTPRoute, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {

@@ -37,16 +37,19 @@ func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolve
 	return result, true
 }
 
-// SetStatus is what became of the ListenerSet of that key, and false for one whose Gateway is not ours.
+// SetStatus is what became of the ListenerSet of that key. It is false for one whose Gateway is not ours, with what is to be said of one that was.
 func SetStatus(
 	v *store.View, objects *store.Objects, gateways *store.Table[Resolved], attached func(gateway, listener string) int, key string,
 ) (outcome.ListenerSet, bool) {
-	set, _ := objects.ListenerSets.Get(v, key)
-	gateway := gatewayOfSet(v, objects, key)
+	set, ok := objects.ListenerSets.Get(v, key)
+	if !ok {
+		return outcome.ListenerSet{}, false
+	}
+	gateway, _ := store.ParentGateway(set)
 	r, _ := gateways.Get(v, gateway)
 	i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Key == key })
 	if i < 0 {
-		return outcome.ListenerSet{}, false
+		return waiting(set.Generation, gateway), false
 	}
 	_, programmed := fleetState(v, objects, r)
 	return outcome.ListenerSet{
@@ -54,6 +57,20 @@ func SetStatus(
 		Conditions: []outcome.Condition{r.Sets[i].Accepted, setProgrammed(r.Sets[i], programmed)},
 		Listeners:  listenerStatuses(r, key, programmed, func(id string) int { return attached(gateway, id) }),
 	}, true
+}
+
+// waiting is what is said of a ListenerSet that nobody looks after.
+func waiting(generation int64, gateway string) outcome.ListenerSet {
+	pending := func(kind gwv1.ListenerSetConditionType) outcome.Condition {
+		return outcome.Condition{
+			Type: string(kind), State: outcome.Unknown, Reason: string(gwv1.ListenerSetReasonPending),
+			Message: fmt.Sprintf("Gatewright serves no Gateway %s; see parentRef", gateway),
+		}
+	}
+	return outcome.ListenerSet{
+		Generation: generation,
+		Conditions: []outcome.Condition{pending(gwv1.ListenerSetConditionAccepted), pending(gwv1.ListenerSetConditionProgrammed)},
+	}
 }
 
 func setProgrammed(set Set, gateway outcome.Condition) outcome.Condition {

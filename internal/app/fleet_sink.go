@@ -34,13 +34,23 @@ func (f *fleetSink) Set(gateway ir.Gateway) {
 	f.applier.Set(gateway)
 }
 
-// Delete says that a Gateway has no fleet.
+// Release says that a Gateway exists and should have no fleet but the one named.
+func (f *fleetSink) Release(gateway ir.Name, fleet ir.Fleet) {
+	f.forget(gateway)
+	f.applier.Release(gateway, fleet)
+}
+
+// Delete says that a Gateway is gone.
 func (f *fleetSink) Delete(gateway ir.Name) {
+	f.forget(gateway)
+	f.applier.Delete(gateway)
+}
+
+func (f *fleetSink) forget(gateway ir.Name) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	delete(f.owners, f.names[gateway])
 	delete(f.names, gateway)
-	f.mu.Unlock()
-	f.applier.Delete(gateway)
 }
 
 // gone says that an object was deleted. Kinds share the fleet's name, so the key is enough.

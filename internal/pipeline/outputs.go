@@ -17,6 +17,9 @@ type Proxies interface {
 // Fleets is where the wish for a proxy fleet goes.
 type Fleets interface {
 	Set(gateway ir.Gateway)
+	// Release says that a Gateway exists and has nothing for a fleet to do: only the fleet of that name may stay, none if it is empty.
+	Release(gateway ir.Name, fleet ir.Fleet)
+	// Delete says that a Gateway is gone.
 	Delete(gateway ir.Name)
 }
 
@@ -24,6 +27,8 @@ type Fleets interface {
 type Statuses interface {
 	SetClass(key string, o outcome.Class)
 	SetGateway(key string, o outcome.Gateway)
+	// ReleaseGateway withdraws what was said of a Gateway that is no longer ours, as far as it was said of a generation before this one.
+	ReleaseGateway(key string, generation int64)
 	SetListenerSet(key string, o outcome.ListenerSet)
 	// WithdrawListenerSet replaces what was said of a ListenerSet, if anything was, and forgets it.
 	WithdrawListenerSet(key string, o outcome.ListenerSet)
@@ -83,10 +88,14 @@ func (g *graph) resourceChanges() []xds.Change {
 // publishFleets says which fleets should run, and how.
 func (g *graph) publishFleets(fleets Fleets) {
 	for _, key := range g.gateways.TakeChanged() {
-		if r, ok := g.gateways.Get(nil, key); ok && r.Serves {
-			fleets.Set(r.Gateway)
-		} else {
+		r, ok := g.gateways.Get(nil, key)
+		switch {
+		case !ok:
 			fleets.Delete(ir.ParseName(key))
+		case r.Serves:
+			fleets.Set(r.Gateway)
+		default:
+			fleets.Release(r.Gateway.Name, r.Gateway.Fleet)
 		}
 	}
 }
@@ -101,10 +110,14 @@ func (g *graph) publishStatuses(statuses Statuses) {
 		}
 	}
 	for _, key := range g.gatewayStatus.TakeChanged() {
-		if o, ok := g.gatewayStatus.Get(nil, key); ok && o.ours {
-			statuses.SetGateway(key, o.outcome)
-		} else {
+		o, ok := g.gatewayStatus.Get(nil, key)
+		switch {
+		case !ok:
 			statuses.Forget(store.Gateway, key)
+		case o.ours:
+			statuses.SetGateway(key, o.outcome)
+		default:
+			statuses.ReleaseGateway(key, o.outcome.Generation)
 		}
 	}
 	for _, key := range g.setStatus.TakeChanged() {

@@ -86,6 +86,10 @@ func (silent) SetHTTPRoute(string, outcome.Route)              {}
 func (silent) SetGRPCRoute(string, outcome.Route)              {}
 func (silent) Forget(store.Kind, string)                       {}
 
+func (silent) Release(ir.Name, ir.Fleet) {}
+
+func (silent) ReleaseGateway(string, int64) {}
+
 func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
 
 func started(s site) *Pipeline {

@@ -15,4 +15,7 @@ const (
 	etcdEndpoint   = "http://127.0.0.1:2379"
 	apiEndpoint    = "https://198.18.0.1:6443"
 	serviceAccount = "https://kubernetes.default.svc.cluster.local"
+
+	// loadBalancersOnRequest is the part of loadBalancers that is given only to a Service that names the address.
+	loadBalancersOnRequest = "198.18.200.240/28"
 )

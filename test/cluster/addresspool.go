@@ -8,9 +8,11 @@ import (
 // addressPool hands out the addresses of a range, each to one owner.
 type addressPool struct {
 	prefix netip.Prefix
-	owners map[netip.Addr]string
-	owned  map[string]netip.Addr
-	next   netip.Addr // where the search starts, so that a freed address rests for a while
+	// onRequest is a part of the range of which an address is given only to an owner that wants that one.
+	onRequest netip.Prefix
+	owners    map[netip.Addr]string
+	owned     map[string]netip.Addr
+	next      netip.Addr // where the search starts, so that a freed address rests for a while
 }
 
 func newAddressPool(prefix netip.Prefix) *addressPool {
@@ -50,7 +52,7 @@ func (p *addressPool) allocate(owner, wanted string) (netip.Addr, error) {
 			}
 			address, wrapped = first, true
 		}
-		if p.owners[address] == "" {
+		if p.owners[address] == "" && !p.onRequest.Contains(address) {
 			p.take(owner, address)
 			p.next = address.Next()
 			return address, nil

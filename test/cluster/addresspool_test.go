@@ -40,6 +40,20 @@ func TestAddressPool(t *testing.T) {
 			t.Error("an address was given twice")
 		}
 	})
+	t.Run("what is kept for requests is given to nobody else", func(t *testing.T) {
+		t.Parallel()
+		pool := newAddressPool(prefix)
+		pool.onRequest = netip.MustParsePrefix("198.18.200.4/30")
+		for _, owner := range []string{"a", "b", "c"} {
+			mustAllocate(t, pool, owner, "")
+		}
+		if got, err := pool.allocate("d", ""); err == nil {
+			t.Errorf("got %s", got)
+		}
+		if got := mustAllocate(t, pool, "d", "198.18.200.5"); got != "198.18.200.5" {
+			t.Errorf("wanted .5, got %s", got)
+		}
+	})
 	t.Run("a full range refuses until an address is freed", func(t *testing.T) {
 		t.Parallel()
 		pool := newAddressPool(prefix)

@@ -90,6 +90,7 @@ func serveLoadBalancers(ctx context.Context, log *slog.Logger, c kubernetes.Inte
 		return fmt.Errorf("read Services: %w", context.Cause(ctx))
 	}
 	pool := newAddressPool(netip.MustParsePrefix(loadBalancers))
+	pool.onRequest = netip.MustParsePrefix(loadBalancersOnRequest)
 	for _, object := range services.Informer().GetStore().List() {
 		if service, ok := object.(*corev1.Service); ok {
 			pool.adopt(cache.MetaObjectToName(service).String(), assignedAddress(service))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance"
 	confv1 "sigs.k8s.io/gateway-api/conformance/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/tests"
@@ -23,6 +24,12 @@ const (
 	version      = "v0.1.0"
 )
 
+// The test cluster gives a Service the first of these addresses if it asks for it, and never the second.
+var (
+	usableAddress   = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "198.18.200.250"}
+	unusableAddress = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "192.0.2.1"}
+)
+
 // TestConformance runs the suite with its own timeouts and clean-up. It is not parallel, because the suite orders its tests itself.
 // The suite's flags work: `make conformance TESTFLAGS=-run-test=HTTPRouteSimpleSameNamespace` runs one test and writes no report.
 //
@@ -32,6 +39,8 @@ func TestConformance(t *testing.T) {
 	options.GatewayClassName = gatewayClass
 	options.ConformanceProfiles = profiles
 	options.SupportedFeatures = claimedFeatures()
+	options.UsableNetworkAddresses = []gwv1.GatewaySpecAddress{usableAddress}
+	options.UnusableNetworkAddresses = []gwv1.GatewaySpecAddress{unusableAddress}
 	options.Implementation = confv1.Implementation{
 		Organization: "gatewright",
 		Project:      "gatewright",

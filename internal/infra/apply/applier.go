@@ -47,9 +47,12 @@ type Applier struct {
 	mu      sync.Mutex
 	started bool
 	wanted  map[ir.Name]ir.Gateway
-	drifted map[ir.Name]bool
+	// released is Gateways that exist and should have no fleet but the one named, which is left as it is.
+	released map[ir.Name]ir.Fleet
+	drifted  map[ir.Name]bool
 	// fleets is what is known of each fleet in the cluster. The queue lets one worker at a time have a fleet.
 	fleets map[ir.Name]*fleet
+	stock  stock
 }
 
 // New makes an applier to which nothing has been said yet.
@@ -63,25 +66,41 @@ func New(config Config) *Applier {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "fleets"},
 		),
-		wanted:  map[ir.Name]ir.Gateway{},
-		drifted: map[ir.Name]bool{},
-		fleets:  map[ir.Name]*fleet{},
+		wanted:   map[ir.Name]ir.Gateway{},
+		released: map[ir.Name]ir.Fleet{},
+		drifted:  map[ir.Name]bool{},
+		fleets:   map[ir.Name]*fleet{},
+		stock:    stock{},
 	}
 }
 
-// Set says how a Gateway's fleet should be. It returns at once; a fleet that is already so costs nothing.
+// Set says how a Gateway's fleet should be. It returns at once; a fleet that is already so costs nothing. A fleet that the Gateway had
+// under another name goes when this one serves.
 func (a *Applier) Set(gateway ir.Gateway) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	delete(a.released, gateway.Name)
 	a.wanted[gateway.Name] = gateway
 	a.enqueue(gateway.Name)
 }
 
-// Delete forgets a Gateway. Its objects leave with it, for it owns them.
+// Release says that a Gateway exists and has nothing for a fleet to do. The fleet of that name stays as it is, with its address, for the
+// Gateway may come to its senses; any other that the Gateway has goes, and an empty name leaves none.
+func (a *Applier) Release(gateway ir.Name, fleet ir.Fleet) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.wanted, gateway)
+	a.released[gateway] = fleet
+	a.enqueue(gateway)
+}
+
+// Delete forgets a Gateway that is gone. Its objects leave with it, for it owns them.
 func (a *Applier) Delete(gateway ir.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.wanted, gateway)
+	delete(a.released, gateway)
+	delete(a.stock, gateway)
 	a.enqueue(gateway)
 }
 
@@ -119,6 +138,7 @@ func (a *Applier) Start(ctx context.Context) error {
 	for range workers {
 		group.Go(func() { a.work(ctx) })
 	}
+	group.Go(func() { a.takeStock(ctx) })
 	group.Wait()
 	return nil
 }
@@ -148,10 +168,13 @@ func (a *Applier) work(ctx context.Context) {
 func (a *Applier) serve(ctx context.Context, name ir.Name) {
 	gateway, fleet := a.take(name)
 	if fleet == nil {
-		a.queue.Forget(name)
+		a.leave(ctx, name)
 		return
 	}
 	renewAt, err := a.bring(ctx, gateway, fleet)
+	if err == nil {
+		err = a.retire(ctx, name)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -162,6 +185,17 @@ func (a *Applier) serve(ctx context.Context, name ir.Name) {
 	}
 	a.queue.Forget(name)
 	a.queue.AddAfter(name, renewAt.Sub(a.Now()))
+}
+
+// leave looks after a Gateway that should have no fleet.
+func (a *Applier) leave(ctx context.Context, name ir.Name) {
+	err := a.retire(ctx, name)
+	if err != nil && ctx.Err() == nil {
+		a.Log.Error("fleet not removed, trying again", "gateway", name.String(), "error", err)
+		a.queue.AddRateLimited(name)
+		return
+	}
+	a.queue.Forget(name)
 }
 
 // take gives what is wanted and what is known of a fleet, which is nil if none is wanted.
@@ -175,6 +209,7 @@ func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
 		delete(a.fleets, name)
 		return ir.Gateway{}, nil
 	}
+	a.stock.add(name, identityOf(gateway))
 	known := a.fleets[name]
 	switch {
 	case known == nil || known.identity != identityOf(gateway):

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -19,6 +20,10 @@ type digest [sha256.Size]byte
 
 // identity tells a fleet from one that another Gateway of the same name had, or the same Gateway under another class.
 type identity struct{ name, uid string }
+
+func (i identity) compare(other identity) int {
+	return cmp.Or(cmp.Compare(i.name, other.name), cmp.Compare(i.uid, other.uid))
+}
 
 func identityOf(gateway ir.Gateway) identity {
 	return identity{name: gateway.Fleet.Name, uid: gateway.Fleet.UID}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -30,6 +32,15 @@ const (
 	PrivateKeyKey  = corev1.TLSPrivateKeyKey
 	BundleKey      = corev1.ServiceAccountRootCAKey
 )
+
+// Kinds are the kinds of a fleet's objects, in the order of [Fleet]. Those of one fleet all have its name.
+var Kinds = []schema.GroupVersionKind{
+	corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
+	corev1.SchemeGroupVersion.WithKind("Secret"),
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	corev1.SchemeGroupVersion.WithKind("Service"),
+}
 
 // Fleet gives the objects that run a Gateway's proxies, in the order in which they need each other. A Gateway without ports has no
 // Service among them: Kubernetes has no Service without ports, and one that exists may keep its address until a port comes back.

@@ -17,14 +17,16 @@ type ResolvedClass struct {
 	// Ours says that the class names Gatewright, Accepted that its Gateways are served too.
 	Ours     bool
 	Accepted bool
-	Outcome  outcome.Class
+	// Foreign says that the class names another controller.
+	Foreign bool
+	Outcome outcome.Class
 }
 
 // Class resolves the GatewayClass of that name.
 func Class(v *store.View, objects *store.Objects, name string) ResolvedClass {
 	class, ok := objects.GatewayClasses.Get(v, name)
 	if !ok || class.Spec.ControllerName != ControllerName {
-		return ResolvedClass{}
+		return ResolvedClass{Foreign: ok}
 	}
 	accepted := outcome.Condition{
 		Type:    string(gwv1.GatewayClassConditionStatusAccepted),

@@ -13,7 +13,7 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Resolved is what a Gateway means. It is the zero value for a Gateway of somebody else's class.
+// Resolved is what a Gateway means. Of one that is not ours it holds no more than what is to be cleaned up, see [released].
 type Resolved struct {
 	Ours bool
 	// Serves says that there is something to run a fleet for.
@@ -41,7 +41,7 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 	}
 	class, _ := classes.Get(v, string(gw.Spec.GatewayClassName))
 	if !class.Ours || !class.Accepted {
-		return Resolved{}
+		return released(gw, class)
 	}
 	entries, sets := mergeSets(v, objects, gw)
 	listeners := resolveListeners(v, objects, gw, entries)

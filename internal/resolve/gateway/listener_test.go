@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -118,5 +119,29 @@ func TestAForeignClassIsNotOurs(t *testing.T) {
 	objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: c}\nspec: {controllerName: example.com/x}")
 	if gateway.Class(nil, objects, "c").Ours {
 		t.Error("a foreign GatewayClass is ours")
+	}
+}
+
+func TestReleasedGateways(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, class, fleet string
+		generation         int64
+	}{
+		{"with a class of another controller no fleet stays, and what is said of this generation is the other's", "theirs", "", 3},
+		{"without a class the fleet stays and nothing is said", "none", "gw-none", 4},
+		{"with a class of ours that is not accepted the fleet stays and nothing is said", "refused", "gw-refused", 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			objects := resolvetest.Objects(t, strings.Replace(header, "ours", c.class, 1)+"  listeners: [{name: a, port: 80, protocol: HTTP}]")
+			classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
+			classes.Set("theirs", gateway.ResolvedClass{Foreign: true})
+			classes.Set("refused", gateway.ResolvedClass{Ours: true})
+			r := gateway.Resolve(nil, objects, classes, "infra/gw")
+			if r.Ours || r.Serves || r.Gateway.Fleet.Name != c.fleet || r.Gateway.Fleet.UID != "u" || r.Generation != c.generation {
+				t.Errorf("got %+v", r)
+			}
+		})
 	}
 }

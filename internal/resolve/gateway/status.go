@@ -16,11 +16,11 @@ import (
 const reasonParentNotProgrammed = "ParentNotProgrammed"
 
 // Status puts together what became of a Gateway: what it means, how many routes each listener has, and how its fleet is.
-// It is the zero value for a Gateway of somebody else's class. Listeners are asked after by their ID.
+// Listeners are asked after by their ID. For a Gateway that is not ours it says only up to which generation ours may have been said.
 func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolved], attached func(listener string) int, key string) (outcome.Gateway, bool) {
 	r, _ := gateways.Get(v, key)
 	if !r.Ours {
-		return outcome.Gateway{}, false
+		return outcome.Gateway{Generation: r.Generation}, false
 	}
 	addresses, programmed := fleetState(v, objects, r)
 	result := outcome.Gateway{

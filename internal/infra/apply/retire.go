@@ -1,0 +1,167 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// successorPause is how often a new fleet is looked at before the one it replaces goes.
+const successorPause = 2 * time.Second
+
+// stock is which fleets have objects in the cluster, by the Gateway that owns them. A Gateway has more than one after it was given
+// another class, and one too many after it was given away.
+type stock map[ir.Name]map[identity]bool
+
+func (s stock) add(gateway ir.Name, fleet identity) {
+	if s[gateway] == nil {
+		s[gateway] = map[identity]bool{}
+	}
+	s[gateway][fleet] = true
+}
+
+// takeStock finds the fleets that an earlier leader left, and looks at their Gateways again. It goes on until it has succeeded.
+func (a *Applier) takeStock(ctx context.Context) {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		found, err := a.list(ctx)
+		if err == nil {
+			a.merge(found)
+			return
+		}
+		if ctx.Err() == nil {
+			a.Log.Error("fleets that are no longer wanted can not be found, trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (a *Applier) list(ctx context.Context) (stock, error) {
+	found := stock{}
+	for _, kind := range render.Kinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := a.Reader.List(ctx, list, client.MatchingLabels{render.ManagedByLabel: render.ManagedBy}); err != nil {
+			return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
+		}
+		for i := range list.Items {
+			object := &list.Items[i]
+			if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Gateway" {
+				found.add(ir.Name{Namespace: object.Namespace, Name: owner.Name}, identity{name: object.Name, uid: string(owner.UID)})
+			}
+		}
+	}
+	return found, nil
+}
+
+func (a *Applier) merge(found stock) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for gateway, fleets := range found {
+		for fleet := range fleets {
+			a.stock.add(gateway, fleet)
+		}
+		a.enqueue(gateway)
+	}
+}
+
+// retire removes what is left of fleets that a Gateway had under another class, or before it was given to another controller. A fleet
+// that has a successor goes when that one serves.
+func (a *Applier) retire(ctx context.Context, name ir.Name) error {
+	kept, stale := a.stale(name)
+	if len(stale) == 0 {
+		return nil
+	}
+	if kept != nil {
+		serves, err := a.serves(ctx, *kept)
+		if err != nil {
+			return err
+		}
+		if !serves {
+			a.queue.AddAfter(name, successorPause)
+			return nil
+		}
+	}
+	for _, fleet := range stale {
+		if err := a.remove(ctx, name.Namespace, fleet); err != nil {
+			return err
+		}
+		a.mu.Lock()
+		delete(a.stock[name], fleet)
+		a.mu.Unlock()
+		a.Log.Info("fleet removed", "gateway", name.String(), "fleet", fleet.name)
+	}
+	return nil
+}
+
+// stale gives the fleets of a Gateway that nobody wants, and the one that is wanted instead of them. Nothing is stale as long as nothing
+// has been said of the Gateway. The fleet of one that is gone, or was made anew, is the garbage collector's.
+func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	gateway, wanted := a.wanted[name]
+	fleet, released := a.released[name]
+	switch {
+	case wanted:
+		fleet = gateway.Fleet
+	case !released:
+		return nil, nil
+	}
+	var stale []identity
+	for have := range a.stock[name] {
+		if have.uid == fleet.UID && have.name != fleet.Name {
+			stale = append(stale, have)
+		}
+	}
+	slices.SortFunc(stale, identity.compare)
+	if !wanted {
+		return nil, stale
+	}
+	return &gateway, stale
+}
+
+func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) {
+	deployment := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: gateway.Name.Namespace, Name: gateway.Fleet.Name}
+	if err := a.Reader.Get(ctx, key, deployment); err != nil {
+		return false, fmt.Errorf("getting Deployment %s: %w", key, err)
+	}
+	return deployment.Status.AvailableReplicas > 0, nil
+}
+
+// remove deletes the objects of a fleet, those that still belong to its Gateway, the last that was made first.
+func (a *Applier) remove(ctx context.Context, namespace string, fleet identity) error {
+	for _, kind := range slices.Backward(render.Kinds) {
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(kind)
+		key := client.ObjectKey{Namespace: namespace, Name: fleet.name}
+		err := a.Reader.Get(ctx, key, object)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("getting %s %s: %w", kind.Kind, key, err)
+		}
+		owner := metav1.GetControllerOfNoCopy(object)
+		if owner == nil || string(owner.UID) != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
+			continue
+		}
+		err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting %s %s: %w", kind.Kind, key, err)
+		}
+	}
+	return nil
+}

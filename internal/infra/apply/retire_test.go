@@ -1,0 +1,133 @@
+package apply
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// fleetsOf lists the names of fleets that have objects, by kind.
+func (w *world) fleetsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, kind := range render.Kinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := w.List(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range list.Items {
+			found[kind.Kind] = append(found[kind.Kind], object.Name)
+		}
+	}
+	return found
+}
+
+func (w *world) expectFleets(t *testing.T, when string, names ...string) {
+	t.Helper()
+	found := w.fleetsOf(t)
+	for _, kind := range everything {
+		if !slices.Equal(found[kind], names) {
+			t.Errorf("%s: every kind is of %v, want %v", when, found, names)
+			return
+		}
+	}
+}
+
+// becomeAvailable says that a proxy of the fleet serves.
+func (w *world) becomeAvailable(t *testing.T, fleet string) {
+	t.Helper()
+	deployment := &appsv1.Deployment{}
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: fleet}, deployment); err != nil {
+		t.Fatal(err)
+	}
+	deployment.Status.AvailableReplicas = 1
+	if err := w.Status().Update(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func moved() ir.Gateway {
+	gateway := exampleGateway()
+	gateway.Fleet.Name, gateway.Fleet.Class = "edge-other", "other"
+	return gateway
+}
+
+func TestAnotherClassReplacesTheFleet(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]bool{"while we watch": false, "while nobody led": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.applier.Set(exampleGateway())
+				w.after(0)
+				if restart {
+					w.start(t)
+				}
+				w.applier.Set(moved())
+				w.after(time.Minute)
+				w.expectFleets(t, "before the new one serves", "edge-gatewright", "edge-other")
+				w.becomeAvailable(t, "edge-other")
+				w.after(time.Minute)
+				w.expectFleets(t, "when it serves", "edge-other")
+			})
+		})
+	}
+}
+
+func TestReleasedGateways(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		keep ir.Fleet
+		want []string
+	}{
+		{"one given to another controller keeps no fleet", ir.Fleet{UID: "uid-1"}, nil},
+		{"one whose class is gone keeps its fleet", ir.Fleet{UID: "uid-1", Name: "edge-gatewright"}, []string{"edge-gatewright"}},
+		{"one made anew leaves the old fleet to the garbage collector", ir.Fleet{UID: "uid-2"}, []string{"edge-gatewright"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.applier.Set(exampleGateway())
+				w.after(0)
+				w.applier.Release(exampleGateway().Name, c.keep)
+				w.after(time.Minute)
+				w.expectFleets(t, "afterwards", c.want...)
+			})
+		})
+	}
+}
+
+func TestOnlyObjectsOfTheFleetAreRemoved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge-gatewright"}}
+		unlabelled := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "edge-gatewright",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Gateway", Name: "edge", UID: "uid-1", Controller: new(true)}},
+		}}
+		ours := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "edge-gatewright", Labels: map[string]string{render.ManagedByLabel: render.ManagedBy},
+			OwnerReferences: unlabelled.OwnerReferences,
+		}}
+		w := newWorld(t, foreign, unlabelled, ours)
+		w.applier.Release(exampleGateway().Name, ir.Fleet{UID: "uid-1"})
+		w.after(time.Minute)
+		found := w.fleetsOf(t)
+		if len(found["ConfigMap"]) != 1 || len(found["ServiceAccount"]) != 1 || len(found["Service"]) != 0 {
+			t.Errorf("left are %v", found)
+		}
+	})
+}

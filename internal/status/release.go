@@ -1,0 +1,44 @@
+package status
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+var releaseTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, int64]{
+	status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
+	merge: func(existing gwv1.GatewayStatus, generation int64, _ metav1.Time) gwv1.GatewayStatus {
+		return Released(existing, generation)
+	},
+}
+
+// ReleaseGateway says that a Gateway is not ours any more: what we said of it before that generation is withdrawn, and it is forgotten.
+// Of a Gateway that we said nothing about, nothing is touched.
+func (w *Writer) ReleaseGateway(key string, generation int64) {
+	i := item{KindGateway, key}
+	if wanted, _ := w.wish(i); wanted == nil {
+		return
+	}
+	w.set(i, true, func(ctx context.Context, last string) (string, error) {
+		return releaseTarget.write(ctx, w, key, generation, last)
+	})
+}
+
+// Released is the status of a Gateway without what we said of it before that generation. Conditions of Gateways do not say who wrote
+// them, so if one of ours speaks of that generation or a later one, another controller has taken the Gateway over, and all is its own.
+func Released(existing gwv1.GatewayStatus, generation int64) gwv1.GatewayStatus {
+	var foreign []metav1.Condition
+	for _, condition := range existing.Conditions {
+		switch {
+		case !gatewayTypes[condition.Type]:
+			foreign = append(foreign, condition)
+		case condition.ObservedGeneration >= generation:
+			return existing
+		}
+	}
+	status := existing
+	status.Conditions, status.Addresses, status.Listeners, status.AttachedListenerSets = foreign, nil, nil, nil
+	return status
+}

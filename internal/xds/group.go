@@ -129,5 +129,16 @@ func (g *group) lookup(t Type, name string) versioned {
 	}
 }
 
+// composedTables are the route tables as they are now. It is called with the group locked.
+func (g *group) composedTables() map[string]*composedTable {
+	tables := make(map[string]*composedTable, len(g.tables))
+	for name, table := range g.tables {
+		if table.current != nil {
+			tables[name] = table.current
+		}
+	}
+	return tables
+}
+
 // names lists everything of a type that has a wildcard. It is called with the group locked.
 func (g *group) names(t Type) iter.Seq[string] { return maps.Keys(g.resources[t]) }

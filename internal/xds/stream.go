@@ -3,6 +3,8 @@ package xds
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -12,9 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
-
-// removalOrder is that in which a proxy learns of what it needs no more, after all updates.
-var removalOrder = []Type{RouteTable, Secret, Cluster}
 
 // stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer of what happens, so
 // a proxy can only ever reach the group that its certificate names.
@@ -26,6 +25,7 @@ type stream struct {
 
 	mu            sync.Mutex
 	subscriptions [wireTypes]subscription
+	round         round
 }
 
 var (
@@ -53,6 +53,10 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 		}
 	}
 	own := &s.subscriptions[t]
+	if !own.active {
+		// What the proxy holds of the type may use what this round was about to remove.
+		s.round.removals = [wireTypes][]string{}
+	}
 	exists := func(name string) bool { return s.group.lookup(t, name) != nil }
 	own.update(request, wanted.IsWildcard() && t.hasWildcard(), exists, s.group.names(t))
 	own.out = out
@@ -94,55 +98,34 @@ func (s *stream) notifyEndpoints(names []string) {
 			own.mark(name, true)
 		}
 	}
-	s.update(Endpoints)
+	s.serve(Endpoints)
 }
 
-// advance hands over what can be sent now, in the order of the types. A type that has news but still waits for an answer holds back the types after it, so
-// nothing overtakes what it needs. Removals come last.
-//
-// What is handed over is not yet taken, let alone warm. To follow acknowledgements, look at the unanswered responses too: Envoy 1.40 acknowledges clusters only
-// when all of them are warm.
+// advance hands over what can be sent now: what the proxy waits for, and the next steps of its round.
 func (s *stream) advance() {
-	held := false
-	for t := range wireTypes {
-		switch {
-		case t.onDemand():
-			s.update(t)
-		case !held:
-			held = !s.update(t)
-		}
+	for s.step() {
+		// A step may make the next one possible.
 	}
-	if held {
+	s.serve(Endpoints)
+	s.serve(Secret)
+	s.answerTables()
+}
+
+// serve hands over everything there is to tell of a type that a proxy asks for when it needs it.
+func (s *stream) serve(t Type) {
+	own := &s.subscriptions[t]
+	if !own.ready() || !own.waiting() && len(own.changed) == 0 && (t.removedLate() || len(own.removed) == 0) {
 		return
 	}
-	for _, t := range removalOrder {
-		own := &s.subscriptions[t]
-		if len(own.removed) == 0 {
-			continue
-		}
-		if !own.ready() {
-			return
-		}
-		own.hand(own.takeRemovals(t))
+	r := newResponse(t)
+	own.takeAnswers(r, s.lookup(t))
+	own.takeChanges(r, s.lookup(t))
+	if !t.removedLate() {
+		own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
 	}
-}
-
-// update hands over the updates of a type, and says whether none are left.
-func (s *stream) update(t Type) bool {
-	own := &s.subscriptions[t]
-	if !own.due(t) {
-		return true
-	}
-	if !own.ready() {
-		return false
-	}
-	if r := own.takeUpdates(t, s.lookup(t)); r != nil {
-		if t == Cluster {
-			s.repeatEndpoints(r)
-		}
+	if r = own.finish(r); r != nil {
 		own.hand(r)
 	}
-	return true
 }
 
 // repeatEndpoints has the endpoints of new and changed clusters sent again if the proxy follows them already: Envoy warms each with an assignment that

@@ -27,6 +27,8 @@ type subscription struct {
 	// acknowledged and refused are the nonces of the last response the proxy took and the last it did not.
 	acknowledged, refused string
 
+	// asked are names that the proxy asked for, does not hold, and waits for.
+	asked set
 	// changed are wanted names whose version may differ from the one sent.
 	changed set
 	// removed are names that were sent and exist no more.
@@ -62,7 +64,7 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.names = set{}
 		s.sent = map[string]string{}
 		maps.Copy(s.sent, request.GetInitialResourceVersions())
-		s.changed, s.removed, s.absent = set{}, set{}, set{}
+		s.asked, s.changed, s.removed, s.absent = set{}, set{}, set{}, set{}
 	}
 	for _, name := range request.GetResourceNamesSubscribe() {
 		if name == wildcardName {
@@ -119,19 +121,31 @@ func (s *subscription) setWildcard(wildcard, first bool, exists func(string) boo
 
 // ask records that the proxy is to be told about a name in any case.
 func (s *subscription) ask(name string, exists bool) {
-	if _, held := s.sent[name]; exists || held {
+	_, held := s.sent[name]
+	switch {
+	case held:
 		s.mark(name, exists)
-		return
+	case exists:
+		s.asked[name] = struct{}{}
+		delete(s.absent, name)
+	default:
+		s.absent[name] = struct{}{}
 	}
-	s.absent[name] = struct{}{}
 }
 
 // mark records that a wanted name is different, or gone.
 func (s *subscription) mark(name string, exists bool) {
-	_, waiting := s.changed[name]
+	_, asked := s.asked[name]
+	_, changed := s.changed[name]
 	_, named := s.names[name]
 	_, held := s.sent[name]
 	switch {
+	case exists && asked:
+		return
+	case exists && named && !held:
+		s.asked[name] = struct{}{}
+		delete(s.absent, name)
+		return
 	case exists:
 		s.changed[name] = struct{}{}
 		delete(s.removed, name)
@@ -139,14 +153,16 @@ func (s *subscription) mark(name string, exists bool) {
 		return
 	case held:
 		s.removed[name] = struct{}{}
-	case waiting && named:
+	case (asked || changed) && named:
 		s.absent[name] = struct{}{}
 	}
+	delete(s.asked, name)
 	delete(s.changed, name)
 }
 
 func (s *subscription) forget(name string) {
 	delete(s.sent, name)
+	delete(s.asked, name)
 	delete(s.changed, name)
 	delete(s.removed, name)
 	delete(s.absent, name)
@@ -155,53 +171,57 @@ func (s *subscription) forget(name string) {
 // ready says whether a response can be handed over without waiting. Only the stream takes from out, and whoever puts into it holds the stream's lock.
 func (s *subscription) ready() bool { return s.out != nil && len(s.out) < cap(s.out) }
 
-// due says whether there may be something to tell besides late removals.
-func (s *subscription) due(t Type) bool {
-	return s.owed || len(s.changed) > 0 || len(s.absent) > 0 || !t.removedLate() && len(s.removed) > 0
-}
+// waiting says whether the proxy waits for an answer about names it asked for.
+func (s *subscription) waiting() bool { return len(s.asked) > 0 || len(s.absent) > 0 }
 
-// takeUpdates returns everything there is to tell but late removals, nil if there is nothing, and regards it as sent.
-func (s *subscription) takeUpdates(t Type, lookup func(string) versioned) *response {
-	r := newResponse(t)
-	for _, name := range slices.Sorted(maps.Keys(s.changed)) {
-		resource := lookup(name)
-		if resource == nil {
-			s.ask(name, false)
-			continue
-		}
-		if s.sent[name] != resource.Version() {
-			s.sent[name] = resource.Version()
-			r.add(name, resource)
+// takeAnswers puts into a response what the proxy waits for. What exists but is not to be had from lookup yet is kept for later.
+func (s *subscription) takeAnswers(r *response, lookup func(string) versioned) {
+	for _, name := range slices.Sorted(maps.Keys(s.asked)) {
+		if resource := lookup(name); resource != nil {
+			s.put(r, name, resource)
+			delete(s.asked, name)
 		}
 	}
 	for name := range s.absent {
 		r.remove(name)
 	}
-	s.changed, s.absent = set{}, set{}
-	if !t.removedLate() {
-		s.takeRemovalsInto(r)
+	s.absent = set{}
+}
+
+// takeChanges puts into a response what is different from what the proxy holds.
+func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
+	for _, name := range slices.Sorted(maps.Keys(s.changed)) {
+		if resource := lookup(name); resource != nil && s.sent[name] != resource.Version() {
+			s.put(r, name, resource)
+		}
 	}
-	owed := s.owed
-	s.owed = false
-	if len(r.versions) == 0 && !owed {
+	s.changed = set{}
+}
+
+// put regards a resource as sent.
+func (s *subscription) put(r *response, name string, resource versioned) {
+	s.sent[name] = resource.Version()
+	r.add(name, resource)
+}
+
+// takeRemovals puts the removal of those names into a response that are still to be removed.
+func (s *subscription) takeRemovals(r *response, names []string) {
+	for _, name := range names {
+		if _, still := s.removed[name]; still {
+			delete(s.sent, name)
+			delete(s.removed, name)
+			r.remove(name)
+		}
+	}
+}
+
+// finish returns the response if there is anything in it, or if the proxy waits even for an empty one.
+func (s *subscription) finish(r *response) *response {
+	if len(r.versions) == 0 && !s.owed {
 		return nil
 	}
+	s.owed = false
 	return r
-}
-
-// takeRemovals returns the removals and regards them as sent.
-func (s *subscription) takeRemovals(t Type) *response {
-	r := newResponse(t)
-	s.takeRemovalsInto(r)
-	return r
-}
-
-func (s *subscription) takeRemovalsInto(r *response) {
-	for name := range s.removed {
-		delete(s.sent, name)
-		r.remove(name)
-	}
-	s.removed = set{}
 }
 
 // hand passes a response to the stream. The subscription is not ready again before the proxy's next request.

@@ -1,0 +1,168 @@
+package xds
+
+import (
+	"maps"
+	"slices"
+)
+
+// round is one step of a proxy from what it has to what it should have, and the reason why no change drops a request:
+//
+//  1. clusters are sent, and the proxy acknowledges them, which Envoy does when they are warm;
+//  2. only then listeners and route tables are sent, which may use these clusters;
+//  3. when the proxy has acknowledged those too, what they no longer use is removed.
+//
+// What a round says of listeners and route tables is fixed when it begins. So it ends however often things change meanwhile, and a
+// route table never names a cluster that came after it; whatever changed meanwhile is in the next round. Each stream has a round of
+// its own, so a proxy that does not answer holds back nobody else. Endpoints and secrets are not part of it: a proxy asks for them
+// when it needs them, and acknowledges a cluster only after it has them.
+type round struct {
+	phase phase
+	// held are the responses whose turn has not come.
+	held [wireTypes]*response
+	// removals are the names to remove in the last phase.
+	removals [wireTypes][]string
+	// tables are the route tables as they were when the round began, and usable those of the last round whose clusters are warm.
+	tables, usable map[string]*composedTable
+}
+
+type phase uint8
+
+const (
+	idle phase = iota
+	// sendingClusters ends when the proxy has acknowledged them.
+	sendingClusters
+	// sendingUsers ends when listeners and route tables are handed over.
+	sendingUsers
+	// removing begins when the proxy has acknowledged those.
+	removing
+)
+
+var (
+	users = []Type{Listener, RouteTable}
+	// removalOrder is that in which a proxy learns of what it needs no more.
+	removalOrder = []Type{RouteTable, Secret, Cluster}
+)
+
+// step goes on with the round as far as one phase, and says whether it could.
+func (s *stream) step() bool {
+	switch s.round.phase {
+	case idle:
+		return s.begin()
+	case sendingClusters:
+		if !s.handHeld(Cluster) || !s.answered(Cluster) {
+			return false
+		}
+		s.round.usable = s.round.tables
+		s.round.phase = sendingUsers
+	case sendingUsers:
+		for _, t := range users {
+			if !s.handHeld(t) {
+				return false
+			}
+		}
+		s.round.phase = removing
+	case removing:
+		if !s.remove() {
+			return false
+		}
+		s.round.phase = idle
+	}
+	return true
+}
+
+// begin starts a round if there is anything to do.
+func (s *stream) begin() bool {
+	found := false
+	for _, t := range []Type{Cluster, Listener, RouteTable} {
+		own := &s.subscriptions[t]
+		if !own.active {
+			continue
+		}
+		r := newResponse(t)
+		if t.hasWildcard() {
+			own.takeAnswers(r, s.lookup(t))
+		}
+		own.takeChanges(r, s.lookup(t))
+		if !t.removedLate() {
+			own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
+		}
+		s.round.held[t] = own.finish(r)
+		found = found || s.round.held[t] != nil
+	}
+	for _, t := range removalOrder {
+		s.round.removals[t] = slices.Sorted(maps.Keys(s.subscriptions[t].removed))
+		found = found || len(s.round.removals[t]) > 0
+	}
+	if !found && len(s.subscriptions[RouteTable].asked) == 0 {
+		return false
+	}
+	tables := s.group.composedTables()
+	if !found && maps.Equal(tables, s.round.usable) {
+		return false
+	}
+	s.round.tables, s.round.phase = tables, sendingClusters
+	return true
+}
+
+// handHeld hands over the held response of a type, and says whether none is left.
+func (s *stream) handHeld(t Type) bool {
+	r := s.round.held[t]
+	if r == nil {
+		return true
+	}
+	own := &s.subscriptions[t]
+	if !own.ready() {
+		return false
+	}
+	if t == Cluster {
+		s.repeatEndpoints(r)
+	}
+	s.round.held[t] = nil
+	own.hand(r)
+	if t == Cluster {
+		s.serve(Endpoints)
+	}
+	return true
+}
+
+// answered says whether the proxy has answered everything of a type.
+func (s *stream) answered(t Type) bool { return len(s.subscriptions[t].unanswered) == 0 }
+
+// remove hands over the removals, and says whether none are left.
+func (s *stream) remove() bool {
+	for _, t := range removalOrder {
+		own := &s.subscriptions[t]
+		if len(s.round.removals[t]) == 0 {
+			continue
+		}
+		if !s.answered(Listener) || !s.answered(RouteTable) || !own.ready() {
+			return false
+		}
+		r := newResponse(t)
+		own.takeRemovals(r, s.round.removals[t])
+		s.round.removals[t] = nil
+		if r = own.finish(r); r != nil {
+			own.hand(r)
+		}
+	}
+	return true
+}
+
+// answerTables answers for the route tables that the proxy asked for, which a listener that it was just given needs. They come from
+// the last round whose clusters are warm.
+func (s *stream) answerTables() {
+	own := &s.subscriptions[RouteTable]
+	if !own.waiting() || !own.ready() {
+		return
+	}
+	r := newResponse(RouteTable)
+	own.takeAnswers(r, func(name string) versioned {
+		if table := s.round.usable[name]; table != nil {
+			return table
+		}
+		return nil
+	})
+	if len(r.versions) > 0 {
+		own.hand(r)
+	}
+}

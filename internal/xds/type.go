@@ -58,10 +58,6 @@ func typeOf(url string) (Type, bool) {
 // hasWildcard says whether a proxy can subscribe to everything of the type. The others are asked for by name, even by a client that sends "*".
 func (t Type) hasWildcard() bool { return t == Cluster || t == Listener }
 
-// onDemand says whether a proxy asks for the type when it has something that needs it. Envoy does not even acknowledge a cluster before it has the cluster's
-// endpoints and secrets, so these must never wait for anything else.
-func (t Type) onDemand() bool { return t == Endpoints || t == Secret }
-
-// removedLate says whether something else may still use what is removed, so that its removal waits until every update was sent. Nothing uses listeners, and
+// removedLate says whether something else may still use what is removed, so that its removal waits for the last phase of a round. Nothing uses listeners, and
 // Envoy has to see the old one leave together with a new one on the same address; endpoints come and go with the proxy's own interest.
 func (t Type) removedLate() bool { return t == Cluster || t == Secret || t == RouteTable }

@@ -28,12 +28,12 @@ const (
 func TestRouteEdits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.echo(t, "echo", 1)
+	w.echo(t, "edited", 1)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		w.create(t, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: corev1.ServiceSpec{
-				Selector: map[string]string{"app": "echo"},
+				Selector: map[string]string{"app": "edited"},
 				Ports: []corev1.ServicePort{
 					{Name: "http", Port: 80, TargetPort: intstr.FromInt32(echoPort)},
 					{Name: "more", Port: 81, TargetPort: intstr.FromInt32(echoPort)},
@@ -73,7 +73,9 @@ var variants = [][]gwv1.HTTPRouteRule{
 	{rule(backend("a", 80, 1))},
 }
 
-func rule(backends ...gwv1.HTTPBackendRef) gwv1.HTTPRouteRule { return gwv1.HTTPRouteRule{BackendRefs: backends} }
+func rule(backends ...gwv1.HTTPBackendRef) gwv1.HTTPRouteRule {
+	return gwv1.HTTPRouteRule{BackendRefs: backends}
+}
 
 func backend(name string, port gwv1.PortNumber, weight int32) gwv1.HTTPBackendRef {
 	return gwv1.HTTPBackendRef{BackendRef: gwv1.BackendRef{

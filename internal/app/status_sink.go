@@ -12,6 +12,11 @@ type statusSink struct{ *status.Writer }
 
 var _ pipeline.Statuses = statusSink{}
 
+// SetRoute says what became of a route.
+func (s statusSink) SetRoute(kind store.Kind, key string, o outcome.Route) {
+	s.Writer.SetRoute(status.Kind(kind), key, o)
+}
+
 // SetPolicy says what became of a policy.
 func (s statusSink) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 	s.Writer.SetPolicy(status.Kind(kind), key, o)

@@ -32,9 +32,8 @@ type Statuses interface {
 	SetListenerSet(key string, o outcome.ListenerSet)
 	// WithdrawListenerSet replaces what was said of a ListenerSet, if anything was, and forgets it.
 	WithdrawListenerSet(key string, o outcome.ListenerSet)
-	SetHTTPRoute(key string, o outcome.Route)
-	SetGRPCRoute(key string, o outcome.Route)
 	SetPolicy(kind store.Kind, key string, o outcome.Policy)
+	SetRoute(kind store.Kind, key string, o outcome.Route)
 	Forget(kind store.Kind, key string)
 }
 
@@ -139,14 +138,10 @@ func (g *graph) publishStatuses(statuses Statuses) {
 	}
 	for _, key := range g.routes.TakeChanged() {
 		kind, name := splitRouteKey(key)
-		r, ok := g.routes.Get(nil, key)
-		switch {
-		case !ok:
+		if r, ok := g.routes.Get(nil, key); ok {
+			statuses.SetRoute(kind, name, r.Outcome)
+		} else {
 			statuses.Forget(kind, name)
-		case kind == store.GRPCRoute:
-			statuses.SetGRPCRoute(name, r.Outcome)
-		default:
-			statuses.SetHTTPRoute(name, r.Outcome)
 		}
 	}
 }

@@ -82,8 +82,7 @@ func (silent) SetClass(string, outcome.Class)                  {}
 func (silent) SetGateway(string, outcome.Gateway)              {}
 func (silent) SetListenerSet(string, outcome.ListenerSet)      {}
 func (silent) WithdrawListenerSet(string, outcome.ListenerSet) {}
-func (silent) SetHTTPRoute(string, outcome.Route)              {}
-func (silent) SetGRPCRoute(string, outcome.Route)              {}
+func (silent) SetRoute(store.Kind, string, outcome.Route)      {}
 func (silent) Forget(store.Kind, string)                       {}
 
 func (silent) Release(ir.Name, ir.Fleet) {}

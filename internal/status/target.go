@@ -44,18 +44,21 @@ var (
 	}
 )
 
-func httpRouteTarget(controller gwv1.GatewayController) target[gwv1.HTTPRoute, *gwv1.HTTPRoute, gwv1.RouteStatus, outcome.Route] {
-	return target[gwv1.HTTPRoute, *gwv1.HTTPRoute, gwv1.RouteStatus, outcome.Route]{
-		status: func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus },
-		merge:  mergeRoute(controller),
+// routeWriter writes the status of one kind of route.
+type routeWriter func(ctx context.Context, w *Writer, key string, o outcome.Route, last string) (string, error)
+
+func routeWriters(controller gwv1.GatewayController) map[Kind]routeWriter {
+	return map[Kind]routeWriter{
+		KindHTTPRoute: routeTarget(controller, func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindGRPCRoute: routeTarget(controller, func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindTLSRoute:  routeTarget(controller, func(r *gwv1.TLSRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindTCPRoute:  routeTarget(controller, func(r *gwv1.TCPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindUDPRoute:  routeTarget(controller, func(r *gwv1.UDPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
 	}
 }
 
-func grpcRouteTarget(controller gwv1.GatewayController) target[gwv1.GRPCRoute, *gwv1.GRPCRoute, gwv1.RouteStatus, outcome.Route] {
-	return target[gwv1.GRPCRoute, *gwv1.GRPCRoute, gwv1.RouteStatus, outcome.Route]{
-		status: func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus },
-		merge:  mergeRoute(controller),
-	}
+func routeTarget[T any, P object[T]](controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
+	return target[T, P, gwv1.RouteStatus, outcome.Route]{status: status, merge: mergeRoute(controller)}.write
 }
 
 func mergeRoute(controller gwv1.GatewayController) func(gwv1.RouteStatus, outcome.Route, metav1.Time) gwv1.RouteStatus {

@@ -30,6 +30,9 @@ const (
 	KindListenerSet  Kind = "ListenerSet"
 	KindHTTPRoute    Kind = "HTTPRoute"
 	KindGRPCRoute    Kind = "GRPCRoute"
+	KindTLSRoute     Kind = "TLSRoute"
+	KindTCPRoute     Kind = "TCPRoute"
+	KindUDPRoute     Kind = "UDPRoute"
 
 	KindBackendTLSPolicy Kind = "BackendTLSPolicy"
 )
@@ -67,8 +70,7 @@ type Writer struct {
 	metrics metrics
 	workers int
 	now     func() metav1.Time
-	http    target[gwv1.HTTPRoute, *gwv1.HTTPRoute, gwv1.RouteStatus, outcome.Route]
-	grpc    target[gwv1.GRPCRoute, *gwv1.GRPCRoute, gwv1.RouteStatus, outcome.Route]
+	routes  map[Kind]routeWriter
 	// policies has a way to write each kind of policy.
 	policies map[Kind]policyWriter
 
@@ -102,8 +104,7 @@ func NewWriter(o Options) *Writer {
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },
-		http:    httpRouteTarget(o.Controller),
-		grpc:    grpcRouteTarget(o.Controller),
+		routes:  routeWriters(o.Controller),
 		policies: map[Kind]policyWriter{
 			KindBackendTLSPolicy: backendTLSPolicyTarget(o.Controller).write,
 		},
@@ -151,17 +152,10 @@ func (w *Writer) knows(i item) bool {
 	return ok
 }
 
-// SetHTTPRoute says what became of an HTTPRoute. One without parents loses what we wrote on it, and is then forgotten.
-func (w *Writer) SetHTTPRoute(key string, o outcome.Route) {
-	w.set(item{KindHTTPRoute, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
-		return w.http.write(ctx, w, key, o, last)
-	})
-}
-
-// SetGRPCRoute says what became of a GRPCRoute. One without parents loses what we wrote on it, and is then forgotten.
-func (w *Writer) SetGRPCRoute(key string, o outcome.Route) {
-	w.set(item{KindGRPCRoute, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
-		return w.grpc.write(ctx, w, key, o, last)
+// SetRoute says what became of a route of any kind. One without parents loses what we wrote on it, and is then forgotten.
+func (w *Writer) SetRoute(kind Kind, key string, o outcome.Route) {
+	w.set(item{kind, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
+		return w.routes[kind](ctx, w, key, o, last)
 	})
 }
 
@@ -231,7 +225,7 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 }
 
 func inOrder(a, b item) int {
-	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindBackendTLSPolicy}
+	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindTLSRoute, KindTCPRoute, KindUDPRoute, KindBackendTLSPolicy}
 	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
 }
 

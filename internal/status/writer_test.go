@@ -122,8 +122,8 @@ func TestWriterWritesEachKind(t *testing.T) {
 		conditions := []outcome.Condition{wanted("Accepted", outcome.True)}
 		b.SetClass("c", outcome.Class{Conditions: conditions})
 		b.SetGateway("default/x", outcome.Gateway{Conditions: conditions})
-		b.SetHTTPRoute("default/x", acceptedBy("gw"))
-		b.SetGRPCRoute("default/x", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/x", acceptedBy("gw"))
+		b.SetRoute(KindGRPCRoute, "default/x", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 4)
 		for _, object := range []client.Object{class, gateway, http, grpc} {
@@ -141,7 +141,7 @@ func TestWriterWritesNothingBeforeItLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
-		b.SetHTTPRoute("default/r", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 		b.Observed(KindHTTPRoute, "default/r")
 		settle()
 		b.wrote(t, 0)
@@ -160,7 +160,7 @@ func TestWriterWritesNothingAfterItLostTheLead(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		b.stop()
-		b.SetHTTPRoute("default/r", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 0)
 	})
@@ -172,7 +172,7 @@ func TestWriterSendsOnlyDifferences(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		for range 3 {
-			b.SetHTTPRoute("default/r", acceptedBy("gw"))
+			b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 			b.Observed(KindHTTPRoute, "default/r")
 			settle()
 		}
@@ -189,14 +189,14 @@ func TestWriterKeepsParentsOfOthers(t *testing.T) {
 		}
 		b := newBench(t, newRoute(foreign))
 		b.start(t)
-		b.SetHTTPRoute("default/r", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		want := []string{"other theirs Accepted=True@1", "ours gw Accepted=True@1"}
 		if diff := cmp.Diff(want, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents (-want +got):\n%s", diff)
 		}
 
-		b.SetHTTPRoute("default/r", outcome.Route{Generation: 1})
+		b.SetRoute(KindHTTPRoute, "default/r", outcome.Route{Generation: 1})
 		settle()
 		if diff := cmp.Diff([]string{"other theirs Accepted=True@1"}, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents of a route that is no longer ours (-want +got):\n%s", diff)
@@ -213,7 +213,7 @@ func TestWriterRepairsWhatOthersChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
-		b.SetHTTPRoute("default/r", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		route := b.route(t)
 		route.Status.Parents = []gwv1.RouteParentStatus{}
@@ -254,7 +254,7 @@ func TestWriterTriesAgain(t *testing.T) {
 					return nil
 				}
 				b.start(t)
-				b.SetHTTPRoute("default/r", acceptedBy("gw"))
+				b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 				settle()
 				b.wrote(t, 3)
 				if got := strings.Count(b.log.String(), "default/r"); got != c.logged {
@@ -301,7 +301,7 @@ func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
 			return b.cluster.Status().Update(t.Context(), route)
 		}
 		b.start(t)
-		b.SetHTTPRoute("default/r", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 2)
 		if diff := cmp.Diff([]string{"other theirs ", "ours gw Accepted=True@1"}, spellParents(b.route(t).Status.Parents)); diff != "" {
@@ -318,7 +318,7 @@ func TestWriterKeepsTheOutcomeOfAnObjectThatIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.start(t)
-		b.SetHTTPRoute("default/r", acceptedBy("gw"))
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 0)
 
@@ -369,12 +369,12 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 				lagging := &laggingReader{Reader: b.cluster, frozen: b.route(t)}
 				b.reader = lagging
 				b.start(t)
-				b.SetHTTPRoute("default/r", acceptedBy("gw"))
+				b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
 				settle()
 
 				// Seen from the frozen cache, there is nothing of ours to remove.
 				lagging.reads = c.lag
-				b.SetHTTPRoute("default/r", outcome.Route{Generation: 1})
+				b.SetRoute(KindHTTPRoute, "default/r", outcome.Route{Generation: 1})
 				settle()
 				removed := len(b.route(t).Status.Parents) == 0
 				if caughtUp := c.lag < patience; removed != caughtUp {

@@ -3,6 +3,7 @@ package endpoints
 import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -26,7 +27,11 @@ func targets(v *store.View, objects *store.Objects, key string) []target {
 	if !ok {
 		return nil
 	}
-	port, ok := servicePort(service, backend.Port)
+	transport := corev1.ProtocolTCP
+	if backend.Protocol == ir.BackendUDP {
+		transport = corev1.ProtocolUDP
+	}
+	port, ok := servicePort(service, backend.Port, transport)
 	if !ok {
 		return nil
 	}
@@ -36,7 +41,7 @@ func targets(v *store.View, objects *store.Objects, key string) []target {
 			found = append(found, slice)
 		}
 	}
-	return choose(found, port.Name, service.Spec.IPFamilies)
+	return choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)
 }
 
 // localities groups targets that are sorted by zone.

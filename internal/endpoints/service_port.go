@@ -13,25 +13,27 @@ func Keys(service *corev1.Service) []string {
 	}
 	var keys []string
 	for _, port := range service.Spec.Ports {
-		if isTCP(port.Protocol) {
-			keys = append(keys, ir.EndpointsName(ir.Name{Namespace: service.Namespace, Name: service.Name}, port.Port))
+		if isTCP(port.Protocol) || port.Protocol == corev1.ProtocolUDP {
+			keys = append(keys, ir.EndpointsName(ir.Name{Namespace: service.Namespace, Name: service.Name}, port.Port, port.Protocol == corev1.ProtocolUDP))
 		}
 	}
 	return keys
 }
 
-// servicePort finds a port by its number. An ExternalName Service is a DNS record and has no endpoints, whatever its ports and slices say.
-func servicePort(service *corev1.Service, number int32) (corev1.ServicePort, bool) {
+// servicePort finds a port by its number and transport: one number may stand for a TCP and a UDP port. An ExternalName Service is a DNS record and has no endpoints, whatever its ports and slices say.
+func servicePort(service *corev1.Service, number int32, transport corev1.Protocol) (corev1.ServicePort, bool) {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return corev1.ServicePort{}, false
 	}
 	for _, port := range service.Spec.Ports {
-		if port.Port == number && isTCP(port.Protocol) {
+		if port.Port == number && sameTransport(port.Protocol, transport) {
 			return port, true
 		}
 	}
 	return corev1.ServicePort{}, false
 }
 
-// isTCP says whether HTTP can be spoken there: one number may stand for a TCP and a UDP port.
+// isTCP: Kubernetes reads no protocol as TCP.
 func isTCP(protocol corev1.Protocol) bool { return protocol == "" || protocol == corev1.ProtocolTCP }
+
+func sameTransport(a, b corev1.Protocol) bool { return a == b || (isTCP(a) && isTCP(b)) }

@@ -20,30 +20,36 @@ type target struct {
 	zone string
 }
 
+// slicePortName is how a slice names a port of its Service.
+type slicePortName struct {
+	name      string
+	transport corev1.Protocol
+}
+
 // choose picks the targets that get requests, sorted by zone and address. As kube-proxy does, it takes the ready ones, and where there
 // are none those that still serve while they terminate: a rollout that replaces the last pod must not fail requests.
 //
 // Of a dual-stack Service it takes the addresses of the family the Service prefers, if any serve: each pod is in slices of both
 // families, and may listen on one.
-func choose(all []*discoveryv1.EndpointSlice, portName string, families []corev1.IPFamily) []target {
+func choose(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, families []corev1.IPFamily) []target {
 	if len(families) > 0 {
 		// Both types spell their values IPv4 and IPv6.
 		preferred := discoveryv1.AddressType(families[0])
 		ofFamily := func(s *discoveryv1.EndpointSlice) bool { return s.AddressType == preferred }
-		if found := serving(all, portName, ofFamily); len(found) > 0 {
+		if found := serving(all, wantedPort, ofFamily); len(found) > 0 {
 			return found
 		}
 	}
-	return serving(all, portName, func(s *discoveryv1.EndpointSlice) bool {
+	return serving(all, wantedPort, func(s *discoveryv1.EndpointSlice) bool {
 		// The addresses of FQDN slices are names, which EDS does not resolve.
 		return s.AddressType == discoveryv1.AddressTypeIPv4 || s.AddressType == discoveryv1.AddressTypeIPv6
 	})
 }
 
-func serving(all []*discoveryv1.EndpointSlice, portName string, wanted func(*discoveryv1.EndpointSlice) bool) []target {
+func serving(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, wanted func(*discoveryv1.EndpointSlice) bool) []target {
 	var ready, leaving []target
 	for _, slice := range all {
-		port, ok := slicePort(slice, portName)
+		port, ok := slicePort(slice, wantedPort)
 		if !ok || !wanted(slice) {
 			continue
 		}
@@ -75,12 +81,16 @@ func newTarget(endpoint *discoveryv1.Endpoint, port uint32) target {
 
 // slicePort finds the number behind a Service port's name. Names are how slices and Services agree; numbers differ with targetPort,
 // even between the slices of one Service.
-func slicePort(slice *discoveryv1.EndpointSlice, name string) (uint32, bool) {
+func slicePort(slice *discoveryv1.EndpointSlice, wanted slicePortName) (uint32, bool) {
 	for _, port := range slice.Ports {
-		if port.Port == nil || (port.Protocol != nil && !isTCP(*port.Protocol)) {
+		transport := corev1.ProtocolTCP
+		if port.Protocol != nil {
+			transport = *port.Protocol
+		}
+		if port.Port == nil || !sameTransport(transport, wanted.transport) {
 			continue
 		}
-		if (port.Name == nil && name == "") || (port.Name != nil && *port.Name == name) {
+		if (port.Name == nil && wanted.name == "") || (port.Name != nil && *port.Name == wanted.name) {
 			return uint32(*port.Port), true //nolint:gosec // a port number, validated by the API server
 		}
 	}

@@ -12,6 +12,9 @@ type BackendProtocol string
 const (
 	BackendHTTP1 BackendProtocol = "http1"
 	BackendHTTP2 BackendProtocol = "http2"
+	// BackendTCP and BackendUDP pass on bytes and datagrams as they are.
+	BackendTCP BackendProtocol = "tcp"
+	BackendUDP BackendProtocol = "udp"
 )
 
 // Backend is one port of a Service and the way to talk to it. It is comparable and its name is its identity, so a rule that
@@ -24,19 +27,24 @@ type Backend struct {
 
 // Name is `<namespace>/<service>/<port>`, with the protocol behind it where it is not HTTP/1.1.
 func (b Backend) Name() string {
-	name := b.EndpointsName()
-	if b.Protocol != BackendHTTP1 {
-		name += "/" + string(b.Protocol)
+	if b.Protocol == BackendHTTP1 || b.Protocol == BackendUDP {
+		return b.EndpointsName()
 	}
-	return name
+	return b.EndpointsName() + "/" + string(b.Protocol)
 }
 
-// EndpointsName names the endpoints, which do not depend on the protocol.
-func (b Backend) EndpointsName() string { return EndpointsName(b.Service, b.Port) }
+// EndpointsName names the endpoints, which depend on the protocol only in so far as a UDP port is not the TCP port of that number.
+func (b Backend) EndpointsName() string {
+	return EndpointsName(b.Service, b.Port, b.Protocol == BackendUDP)
+}
 
-// EndpointsName names the endpoints of one port of a Service.
-func EndpointsName(service Name, port int32) string {
-	return service.String() + "/" + strconv.Itoa(int(port))
+// EndpointsName names the endpoints of one TCP or UDP port of a Service.
+func EndpointsName(service Name, port int32, udp bool) string {
+	name := service.String() + "/" + strconv.Itoa(int(port))
+	if udp {
+		name += "/" + string(BackendUDP)
+	}
+	return name
 }
 
 // ParseBackend is the inverse of [Backend.Name].

@@ -38,6 +38,8 @@ func TestParseBackendIsTheInverseOfName(t *testing.T) {
 	for _, b := range []ir.Backend{
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP2},
+		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendTCP},
+		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendUDP},
 	} {
 		if got, ok := ir.ParseBackend(b.Name()); !ok || got != b {
 			t.Errorf("ParseBackend(%q) = %+v, %v", b.Name(), got, ok)

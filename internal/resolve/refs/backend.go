@@ -17,7 +17,8 @@ const (
 	appProtocolWSS = "kubernetes.io/wss"
 )
 
-// Backend follows a route's reference to a Service port. The protocol is the Service's to choose by appProtocol, fallback otherwise.
+// Backend follows a route's reference to a Service port. Which HTTP is spoken there is the Service's to choose by appProtocol, and
+// fallback otherwise; [ir.BackendTCP] and [ir.BackendUDP] are what they are.
 func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.BackendObjectReference, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
 	if group, kind := valueOr(ref.Group, coreGroup), valueOr(ref.Kind, "Service"); group != coreGroup || kind != "Service" {
 		return ir.Backend{}, &Problem{
@@ -54,8 +55,12 @@ func servicePort(service *corev1.Service, key string, number *gwv1.PortNumber, f
 			Message: fmt.Sprintf("the reference to Service %s names no port; add one", key),
 		}
 	}
+	transport := corev1.ProtocolTCP
+	if fallback == ir.BackendUDP {
+		transport = corev1.ProtocolUDP
+	}
 	for _, port := range service.Spec.Ports {
-		if port.Port != *number || (port.Protocol != "" && port.Protocol != corev1.ProtocolTCP) {
+		if port.Port != *number || transportOf(port.Protocol) != transport {
 			continue
 		}
 		protocol, problem := backendProtocol(port.AppProtocol, key, fallback)
@@ -70,11 +75,22 @@ func servicePort(service *corev1.Service, key string, number *gwv1.PortNumber, f
 	}
 	return ir.Backend{}, &Problem{
 		Reason:  string(gwv1.RouteReasonBackendNotFound),
-		Message: fmt.Sprintf("Service %s has no TCP port %d", key, *number),
+		Message: fmt.Sprintf("Service %s has no %s port %d", key, transport, *number),
 	}
 }
 
+// transportOf: Kubernetes reads no protocol as TCP.
+func transportOf(protocol corev1.Protocol) corev1.Protocol {
+	if protocol == "" {
+		return corev1.ProtocolTCP
+	}
+	return protocol
+}
+
 func backendProtocol(appProtocol *string, key string, fallback ir.BackendProtocol) (ir.BackendProtocol, *Problem) {
+	if fallback == ir.BackendTCP || fallback == ir.BackendUDP {
+		return fallback, nil
+	}
 	switch valueOr(appProtocol, "") {
 	case appProtocolH2C:
 		return ir.BackendHTTP2, nil

@@ -15,7 +15,12 @@ const (
 	// BackendTCP and BackendUDP pass on bytes and datagrams as they are.
 	BackendTCP BackendProtocol = "tcp"
 	BackendUDP BackendProtocol = "udp"
+	// BackendPassthrough is [BackendTCP] for bytes that the client has encrypted for the backend.
+	BackendPassthrough BackendProtocol = "passthrough"
 )
+
+// TakesTLS says whether a policy may have the connections to a backend encrypted.
+func (p BackendProtocol) TakesTLS() bool { return p != BackendUDP && p != BackendPassthrough }
 
 // Backend is one port of a Service and the way to talk to it. It is comparable and its name is its identity, so a rule that
 // moves or is rewritten keeps its connections.

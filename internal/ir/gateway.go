@@ -1,5 +1,7 @@
 package ir
 
+import "strconv"
+
 // Gateway is one proxy fleet: the ports it opens and how it is run.
 type Gateway struct {
 	Name  Name
@@ -30,17 +32,33 @@ type Protocol string
 const (
 	HTTP  Protocol = "HTTP"
 	HTTPS Protocol = "HTTPS"
+	TLS   Protocol = "TLS"
+	TCP   Protocol = "TCP"
+	UDP   Protocol = "UDP"
 )
 
-// Port is one socket of a fleet. Listeners of a Gateway that share a port number become chains of one Port.
+// ChoosesByName says whether the TLS server name a client asks for chooses the chain.
+func (p Protocol) ChoosesByName() bool { return p == HTTPS || p == TLS }
+
+// Port is one socket of a fleet. Listeners of a Gateway that share a socket become chains of one Port.
 type Port struct {
-	Number   int32
+	Number int32
+	// Protocol is HTTPS where listeners of HTTPS and TLS share the socket.
 	Protocol Protocol
-	// Chains holds exactly one element for HTTP; for HTTPS one for each listener, sorted by listener name.
+	// Chains are sorted by name. There is at most one but for HTTPS and TLS.
 	Chains []Chain
 }
 
-// Chain is what happens to the connections of a port that ask for one of ServerNames.
+// ID tells the ports of a Gateway apart: the number, with `/udp` behind it for what is no TCP port of the same number.
+func (p Port) ID() string {
+	id := strconv.Itoa(int(p.Number))
+	if p.Protocol == UDP {
+		id += "/udp"
+	}
+	return id
+}
+
+// Chain is what happens to the connections of a port that ask for ServerName. Without a RouteTable and without a Stream they are closed.
 type Chain struct {
 	// Name is unique within its Port.
 	Name string
@@ -52,6 +70,8 @@ type Chain struct {
 	Clients *ClientValidation
 	// RouteTable names the table whose virtual hosts answer here.
 	RouteTable string
+	// Stream forwards whole connections instead.
+	Stream *Stream
 }
 
 // Certificate is a key pair, held apart from the chains that offer it so that rotating it changes nothing else.

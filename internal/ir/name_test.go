@@ -40,6 +40,7 @@ func TestParseBackendIsTheInverseOfName(t *testing.T) {
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP2},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendTCP},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendUDP},
+		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendPassthrough},
 	} {
 		if got, ok := ir.ParseBackend(b.Name()); !ok || got != b {
 			t.Errorf("ParseBackend(%q) = %+v, %v", b.Name(), got, ok)

@@ -34,7 +34,7 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Re
 	g.tls.byBackend = memo.Derive(g.memo, stageBackendTLS, from(byBackend), deepEqual[*ir.BackendTLS],
 		func(v *store.View, key string) *ir.BackendTLS {
 			backend, ok := ir.ParseBackend(key)
-			if !ok {
+			if !ok || !backend.Protocol.TakesTLS() {
 				return nil
 			}
 			return inputs.PortTLS(v, backend.Service, backend.Port)
@@ -58,7 +58,7 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Re
 		func(v *store.View, key string) outcome.Policy {
 			users := func(service ir.Name, port int32) []string {
 				var gateways []string
-				for _, user := range byServicePort.Keys(v, ir.EndpointsName(service, port)) {
+				for _, user := range byServicePort.Keys(v, ir.EndpointsName(service, port, false)) {
 					gateway, _ := splitKey(user)
 					gateways = append(gateways, gateway)
 				}
@@ -78,11 +78,11 @@ func authoritiesKey(key string, tls *ir.BackendTLS) []string {
 	return []string{gateway + "|" + tls.Authorities}
 }
 
-// servicePortKey is the port of a Service that a Gateway sends requests to.
+// servicePortKey is the port of a Service that a Gateway sends requests to, if a policy can have a say in that.
 func servicePortKey(key string, _ *ir.BackendTLS) []string {
 	_, name := splitKey(key)
 	backend, ok := ir.ParseBackend(name)
-	if !ok {
+	if !ok || !backend.Protocol.TakesTLS() {
 		return nil
 	}
 	return []string{backend.EndpointsName()}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -81,7 +82,12 @@ func irOf(g *graph) map[string]any {
 	}
 	for _, key := range g.gateways.Keys(nil) {
 		r, _ := g.gateways.Get(nil, key)
-		out["ports of "+key] = r.Gateway.Ports
+		var ports []ir.Port
+		for _, id := range portKeys(key, r) {
+			port, _ := g.ports.Get(nil, id)
+			ports = append(ports, port)
+		}
+		out["ports of "+key] = ports
 	}
 	for _, key := range g.tls.byGateway.Keys(nil) {
 		tls, _ := g.tls.byGateway.Get(nil, key)

@@ -2,10 +2,8 @@ package pipeline
 
 import (
 	"reflect"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
@@ -32,6 +30,7 @@ type graph struct {
 	routes   *store.Table[route.Resolved]
 
 	hosts    *store.Table[ir.VirtualHost]
+	ports    *store.Table[ir.Port]
 	policies *store.Table[policy.ResolvedBackendTLS]
 	tls      backendTLS
 
@@ -69,6 +68,7 @@ const (
 	stageStatus         = "gateway status"
 	stageSetStatus      = "listener set status"
 	stageVirtualHost    = "virtual host"
+	stagePort           = "port"
 	stageListener       = "translate listener"
 	stageTable          = "translate route table"
 	stageHostProto      = "translate virtual host"
@@ -99,8 +99,7 @@ func newGraph(options ...memo.Option) *graph {
 	byAuthorities := store.NewIndex(g.gateways, "gateway.byAuthorities",
 		func(_ string, r gateway.Resolved) []string { return r.Authorities() })
 
-	setKeys := store.NewIndex(g.objects.ListenerSets, "ListenerSet.key", kindKey[*gwv1.ListenerSet](store.ListenerSet))
-	parents := memo.Derive(g.memo, stageParent, from(g.gateways, setKeys), deepEqual[gateway.Parent],
+	parents := memo.Derive(g.memo, stageParent, from(g.gateways, kindKeys(g.objects.ListenerSets, store.ListenerSet)), deepEqual[gateway.Parent],
 		func(v *store.View, key string) gateway.Parent {
 			return gateway.Listeners(v, g.objects, g.gateways, key)
 		})
@@ -110,14 +109,16 @@ func newGraph(options ...memo.Option) *graph {
 		})
 
 	inputs := route.Inputs{Objects: g.objects, Parents: parents}
-	httpKeys := store.NewIndex(g.objects.HTTPRoutes, "HTTPRoute.key", kindKey[*gwv1.HTTPRoute](store.HTTPRoute))
-	grpcKeys := store.NewIndex(g.objects.GRPCRoutes, "GRPCRoute.key", kindKey[*gwv1.GRPCRoute](store.GRPCRoute))
-	g.routes = memo.Derive(g.memo, stageRoute, from(httpKeys, grpcKeys), deepEqual[route.Resolved],
+	routes := from(
+		kindKeys(g.objects.HTTPRoutes, store.HTTPRoute), kindKeys(g.objects.GRPCRoutes, store.GRPCRoute),
+		kindKeys(g.objects.TLSRoutes, store.TLSRoute), kindKeys(g.objects.TCPRoutes, store.TCPRoute), kindKeys(g.objects.UDPRoutes, store.UDPRoute),
+	)
+	g.routes = memo.Derive(g.memo, stageRoute, routes, deepEqual[route.Resolved],
 		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) })
 	byListener := store.NewIndex(g.routes, "route.byListener", func(_ string, r route.Resolved) []string { return r.ListenerKeys() })
 	byHost := store.NewIndex(g.routes, "route.byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
 	byVirtualHost := store.NewIndex(g.routes, "route.byVirtualHost", func(_ string, r route.Resolved) []string { return r.VirtualHostKeys() })
-	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.Backends })
+	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
 	byGatewayBackend := store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
 
 	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
@@ -138,24 +139,34 @@ func newGraph(options ...memo.Option) *graph {
 			return route.VirtualHost(v, tables, g.routes, byHost, key)
 		})
 
+	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
+		func(v *store.View, key string) ir.Port {
+			name, id := splitKey(key)
+			r, _ := g.gateways.Get(v, name)
+			for _, port := range r.Gateway.Ports {
+				if port.ID() == id {
+					return route.Port(v, g.routes, byListener, name, port)
+				}
+			}
+			return ir.Port{}
+		})
+
 	byBackendAuthorities := g.secureBackends(byBackend, byGatewayBackend)
-	g.translate(byPort, byTable, byBackend, byGatewayBackend)
+	g.translate(byTable, byBackend, byGatewayBackend)
 	g.translateSecrets(from(byCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
 }
 
 // translate lists the stages that make Envoy's resources.
-func (g *graph) translate(byPort, byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend *store.Index[route.Resolved]) {
-	g.listeners = memo.Derive(g.memo, stageListener, from(byPort), sameResource, func(v *store.View, key string) *xds.Resource {
-		name, port := splitKey(key)
-		r, _ := g.gateways.Get(v, name)
-		for _, p := range r.Gateway.Ports {
-			if strconv.Itoa(int(p.Number)) == port && len(p.Chains) > 0 {
-				return resource(listenertranslate.Listener(r.Gateway.Name, p))
-			}
+func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend *store.Index[route.Resolved]) {
+	g.listeners = memo.Derive(g.memo, stageListener, from(g.ports), sameResource, func(v *store.View, key string) *xds.Resource {
+		name, _ := splitKey(key)
+		port, _ := g.ports.Get(v, key)
+		if len(port.Chains) == 0 {
+			return nil
 		}
-		return nil
+		return resource(listenertranslate.Listener(ir.ParseName(name), port))
 	})
 	g.tables = memo.Derive(g.memo, stageTable, from(byTable), sameResource, func(_ *store.View, key string) *xds.Resource {
 		return resource(routetranslate.Table(key))

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -17,30 +16,30 @@ func splitKey(key string) (first, rest string) {
 	return first, rest
 }
 
-// kindKey names an object among those of several kinds: `<kind>/<namespace>/<name>`.
-func kindKey[V any](kind store.Kind) func(key string, _ V) []string {
-	return func(key string, _ V) []string { return []string{string(kind) + "/" + key} }
+// kindKeys names the objects of a kind among those of several: `<kind>/<namespace>/<name>`.
+func kindKeys[V any](table *store.Table[V], kind store.Kind) store.Source {
+	return store.NewIndex(table, string(kind)+".key", func(key string, _ V) []string { return []string{string(kind) + "/" + key} })
 }
 
-// splitRouteKey is the inverse of kindKey.
+// splitRouteKey is the inverse of kindKeys.
 func splitRouteKey(key string) (store.Kind, string) {
 	kind, rest, _ := strings.Cut(key, "/")
 	return store.Kind(kind), rest
 }
 
-// resolveRoute resolves a route of either kind.
+// resolveRoute resolves a route of any kind.
 func resolveRoute(v *store.View, in route.Inputs, key string) route.Resolved {
-	kind, rest := splitRouteKey(key)
-	if kind == store.GRPCRoute {
-		return route.GRPC(v, in, rest)
+	resolvers := map[store.Kind]func(*store.View, route.Inputs, string) route.Resolved{
+		store.HTTPRoute: route.HTTP, store.GRPCRoute: route.GRPC, store.TLSRoute: route.TLS, store.TCPRoute: route.TCP, store.UDPRoute: route.UDP,
 	}
-	return route.HTTP(v, in, rest)
+	kind, rest := splitRouteKey(key)
+	return resolvers[kind](v, in, rest)
 }
 
 func portKeys(key string, r gateway.Resolved) []string {
 	var keys []string
 	for _, port := range r.Gateway.Ports {
-		keys = append(keys, key+"|"+strconv.Itoa(int(port.Number)))
+		keys = append(keys, key+"|"+port.ID())
 	}
 	return keys
 }
@@ -49,7 +48,9 @@ func tableKeys(_ string, r gateway.Resolved) []string {
 	var keys []string
 	for _, port := range r.Gateway.Ports {
 		for _, chain := range port.Chains {
-			keys = append(keys, chain.RouteTable)
+			if chain.RouteTable != "" {
+				keys = append(keys, chain.RouteTable)
+			}
 		}
 	}
 	return keys
@@ -66,7 +67,7 @@ func domainKeys(_ string, r gateway.Resolved) []string {
 		if domain == "" {
 			domain = "*"
 		}
-		if l.Open {
+		if l.Open && l.Table != "" {
 			keys = append(keys, route.VirtualHostKey(l.Table, domain))
 		}
 	}

@@ -30,8 +30,12 @@ type world struct{ *rand.Rand }
 
 var (
 	namespaces = []string{"infra", "app", "web"}
-	hostnames  = []gwv1.Hostname{"a.example.com", "b.example.com", "*.example.com", "*.b.example.com", "other.org", "*.org"}
-	paths      = []string{"/", "/a", "/a/b", "/a/b/c", "/z", "[0-9]+", "(", "/a/"}
+	protocols  = []gwv1.ProtocolType{
+		gwv1.HTTPProtocolType, gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType, gwv1.TLSProtocolType, gwv1.TLSProtocolType,
+		gwv1.TCPProtocolType, gwv1.UDPProtocolType,
+	}
+	hostnames = []gwv1.Hostname{"a.example.com", "b.example.com", "*.example.com", "*.b.example.com", "other.org", "*.org"}
+	paths     = []string{"/", "/a", "/a/b", "/a/b/c", "/z", "[0-9]+", "(", "/a/"}
 )
 
 // makers has a way to make an object of each kind.
@@ -44,6 +48,9 @@ var makers = []struct {
 	{store.ListenerSet, world.listenerSet},
 	{store.HTTPRoute, world.httpRoute},
 	{store.GRPCRoute, world.grpcRoute},
+	{store.TLSRoute, world.tlsRoute},
+	{store.TCPRoute, world.tcpRoute},
+	{store.UDPRoute, world.udpRoute},
 	{store.ReferenceGrant, world.grant},
 	{store.Namespace, world.namespace},
 	{store.Service, world.service},
@@ -128,17 +135,20 @@ func (w world) listenerSet() metav1.Object {
 func (w world) listener(i int) gwv1.Listener {
 	l := gwv1.Listener{
 		Name: gwv1.SectionName(fmt.Sprintf("l%d", i)), Port: pick[int32](w, 80, 443, 8080),
-		Protocol: pick(w, gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType),
+		Protocol: pick(w, protocols...),
 	}
 	if w.coin() {
 		l.Hostname = new(pick(w, hostnames...))
 	}
-	if l.Protocol == gwv1.HTTPSProtocolType {
+	if l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType {
 		ref := gwv1.SecretObjectReference{Name: pick[gwv1.ObjectName](w, "cert", "other")}
 		if w.coin() {
 			ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
 		}
 		l.TLS = &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{ref}}
+	}
+	if l.Protocol == gwv1.TLSProtocolType {
+		l.TLS.Mode = new(pick(w, gwv1.TLSModeTerminate, gwv1.TLSModePassthrough))
 	}
 	l.AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{
 		From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector)),
@@ -237,12 +247,43 @@ func (w world) grpcRoute() metav1.Object {
 	return r
 }
 
+func (w world) backends() []gwv1.BackendRef {
+	var list []gwv1.BackendRef
+	for range w.IntN(3) {
+		list = append(list, w.backend())
+	}
+	return list
+}
+
+func (w world) tlsRoute() metav1.Object {
+	r := &gwv1.TLSRoute{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "t1", "t2", "t3"))}
+	r.Spec.CommonRouteSpec, r.Spec.Hostnames = w.common(), w.hostnames()
+	r.Spec.Rules = []gwv1.TLSRouteRule{{BackendRefs: w.backends()}}
+	return r
+}
+
+func (w world) tcpRoute() metav1.Object {
+	r := &gwv1.TCPRoute{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "t1", "t2"))}
+	r.Spec.CommonRouteSpec = w.common()
+	for range 1 + w.IntN(4)/3 {
+		r.Spec.Rules = append(r.Spec.Rules, gwv1.TCPRouteRule{BackendRefs: w.backends()})
+	}
+	return r
+}
+
+func (w world) udpRoute() metav1.Object {
+	r := &gwv1.UDPRoute{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "u1", "u2"))}
+	r.Spec.CommonRouteSpec = w.common()
+	r.Spec.Rules = []gwv1.UDPRouteRule{{BackendRefs: w.backends()}}
+	return r
+}
+
 func (w world) grant() metav1.Object {
 	return &gwv1.ReferenceGrant{
 		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "g2")),
 		Spec: gwv1.ReferenceGrantSpec{
 			From: []gwv1.ReferenceGrantFrom{{
-				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "Gateway", "ListenerSet"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
+				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
 			}},
 			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret", "ConfigMap")}},
 		},
@@ -262,6 +303,9 @@ func (w world) service() metav1.Object {
 	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
 	if w.coin() {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"))})
+	}
+	if w.coin() {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "udp", Port: pick[int32](w, 80, 81), Protocol: corev1.ProtocolUDP})
 	}
 	if w.coin() {
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "198.18.200.1"}}
@@ -300,7 +344,10 @@ func (w world) slice() metav1.Object {
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta:  w.meta(pick(w, namespaces...), pick(w, "e1", "e2", "e3")),
 		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Name: new(pick(w, "http", "more")), Port: new(pick[int32](w, 8080, 8081))}},
+		Ports: []discoveryv1.EndpointPort{
+			{Name: new(pick(w, "http", "more")), Port: new(pick[int32](w, 8080, 8081))},
+			{Name: new("udp"), Port: new(int32(5353)), Protocol: new(corev1.ProtocolUDP)},
+		},
 	}
 	s.Labels = map[string]string{discoveryv1.LabelServiceName: pick(w, "s1", "s2")}
 	for range w.IntN(4) {

@@ -100,7 +100,7 @@ func service(gateway ir.Gateway) Object {
 	for _, port := range gateway.Ports {
 		spec.WithPorts(applycorev1.ServicePort().
 			WithName(portName(port)).
-			WithProtocol(corev1.ProtocolTCP).
+			WithProtocol(transport(port)).
 			WithPort(port.Number).
 			WithTargetPort(intstr.FromInt32(port.Number)))
 	}
@@ -112,6 +112,13 @@ func service(gateway ir.Gateway) Object {
 		WithAnnotations(gateway.Fleet.Annotations).
 		WithOwnerReferences(owner(gateway)).
 		WithSpec(spec)
+}
+
+func transport(port ir.Port) corev1.Protocol {
+	if port.Protocol == ir.UDP {
+		return corev1.ProtocolUDP
+	}
+	return corev1.ProtocolTCP
 }
 
 func portName(port ir.Port) string {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -137,71 +136,4 @@ func unsupportedAddress(addresses []gwv1.GatewaySpecAddress) string {
 		}
 	}
 	return ""
-}
-
-// ports groups the open listeners by port. A port whose listeners all lack a certificate stays open in the Service, with no chain.
-func ports(listeners []Listener) []ir.Port {
-	byNumber := map[int32]*ir.Port{}
-	for _, l := range listeners {
-		if !l.Open {
-			continue
-		}
-		port, ok := byNumber[l.Port]
-		if !ok {
-			port = &ir.Port{Number: l.Port, Protocol: l.Protocol}
-			byNumber[l.Port] = port
-		}
-		switch {
-		case l.Protocol == ir.HTTP && len(port.Chains) == 0:
-			port.Chains = []ir.Chain{{Name: "http", RouteTable: l.Table}}
-		case l.Protocol == ir.HTTPS && len(l.Certificates) > 0:
-			port.Chains = append(port.Chains, ir.Chain{
-				Name: l.ID, ServerName: l.Hostname, Certificates: l.Certificates, Clients: l.Clients, RouteTable: l.Table,
-			})
-		}
-	}
-	sorted := make([]ir.Port, 0, len(byNumber))
-	for _, port := range byNumber {
-		slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
-		sorted = append(sorted, *port)
-	}
-	slices.SortFunc(sorted, func(a, b ir.Port) int { return cmp.Compare(a.Number, b.Number) })
-	return sorted
-}
-
-// Certificates lists the key pairs the Gateway offers to clients and shows to backends, as `<gateway>|<secret>`.
-func (r Resolved) Certificates() []string {
-	var names []string
-	if r.ClientCertificate != "" && r.Serves {
-		names = append(names, r.ClientCertificate)
-	}
-	for _, port := range r.Gateway.Ports {
-		for _, chain := range port.Chains {
-			names = append(names, chain.Certificates...)
-		}
-	}
-	return r.distinct(names)
-}
-
-// Authorities lists the bundles by which the Gateway knows its clients, as `<gateway>|<bundle>`.
-func (r Resolved) Authorities() []string {
-	var names []string
-	for _, port := range r.Gateway.Ports {
-		for _, chain := range port.Chains {
-			if chain.Clients != nil {
-				names = append(names, chain.Clients.Authorities)
-			}
-		}
-	}
-	return r.distinct(names)
-}
-
-// distinct gives each name once, with the Gateway before it.
-func (r Resolved) distinct(names []string) []string {
-	slices.Sort(names)
-	names = slices.Compact(names)
-	for i := range names {
-		names[i] = r.Gateway.Name.String() + "|" + names[i]
-	}
-	return names
 }

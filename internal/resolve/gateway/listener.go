@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -25,10 +26,12 @@ type Listener struct {
 	Hostname string
 	Port     int32
 	Protocol ir.Protocol
-	// Table is the route table its routes go to.
+	// Table is the route table its routes go to; empty where whole connections are forwarded.
 	Table string
 	// Accepted is the verdict on the listener alone. One whose certificates are missing is accepted and has no Certificates.
-	Accepted     bool
+	Accepted bool
+	// Terminates says that the listener needs Certificates.
+	Terminates   bool
 	Certificates []string
 	// Clients is what clients have to prove, nil for nothing.
 	Clients *ir.ClientValidation
@@ -71,10 +74,12 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 		ID:       e.id(),
 		Name:     string(spec.Name),
 		Set:      e.holder.set(),
-		Hostname: hostname(spec.Hostname),
+		Hostname: hostnameOf(spec),
 		Port:     spec.Port,
 		Protocol: ir.Protocol(spec.Protocol),
 		Accepted: found.accepted == nil,
+
+		Terminates: terminates(spec),
 	}
 	if conflict != nil {
 		l.Conflict = conflict.Reason
@@ -84,10 +89,12 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 	if problem := l.takeNamespaces(e); problem != nil && found.accepted == nil {
 		found.accepted, l.Accepted = problem, false
 	}
-	if spec.Protocol == gwv1.HTTPSProtocolType {
+	if l.Terminates {
 		if problem := l.takeCertificates(v, objects, e); problem != nil {
 			found.resolved = problem
 		}
+	}
+	if l.Protocol == ir.HTTPS {
 		l.takeClients(v, objects, gw, &found)
 	}
 	l.Conditions = found.conditions()
@@ -96,24 +103,34 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 
 // Usable says that proxies can serve the listener: it is accepted, and has a certificate if it needs one.
 func (l Listener) Usable() bool {
-	return l.Accepted && (l.Protocol != ir.HTTPS || len(l.Certificates) > 0)
+	return l.Accepted && (!l.Terminates || len(l.Certificates) > 0)
 }
 
 // tableName is `<namespace>/<gateway>/<port>`, which all HTTP listeners of a port share. Each HTTPS listener has a table of its own,
 // because the TLS server name has already chosen the listener.
 func tableName(gw *gwv1.Gateway, l Listener) string {
 	name := fmt.Sprintf("%s/%s/%d", gw.Namespace, gw.Name, l.Port)
-	if l.Protocol == ir.HTTPS {
-		name += "/" + l.ID
-	}
-	return name
-}
-
-func hostname(h *gwv1.Hostname) string {
-	if h == nil {
+	switch l.Protocol {
+	case ir.HTTP:
+		return name
+	case ir.HTTPS:
+		return name + "/" + l.ID
+	default:
 		return ""
 	}
-	return strings.ToLower(string(*h))
+}
+
+// terminates says whether the listener ends TLS itself, which is the standard's default.
+func terminates(spec *gwv1.Listener) bool {
+	return ir.Protocol(spec.Protocol).ChoosesByName() && (spec.TLS == nil || spec.TLS.Mode == nil || *spec.TLS.Mode == gwv1.TLSModeTerminate)
+}
+
+// hostnameOf is empty for any hostname, and where the protocol knows none: the standard has it ignored there.
+func hostnameOf(spec *gwv1.Listener) string {
+	if spec.Hostname == nil || spec.Protocol == gwv1.TCPProtocolType || spec.Protocol == gwv1.UDPProtocolType {
+		return ""
+	}
+	return strings.ToLower(string(*spec.Hostname))
 }
 
 // unsupported looks for what this version does not serve. Nothing is left out in silence.
@@ -123,12 +140,12 @@ func unsupported(spec *gwv1.Listener) *refs.Problem {
 	}
 	https := spec.Protocol == gwv1.HTTPSProtocolType
 	switch {
-	case spec.Protocol != gwv1.HTTPProtocolType && !https:
+	case len(servedKinds(spec)) == 0:
 		return &refs.Problem{
 			Reason:  string(gwv1.ListenerReasonUnsupportedProtocol),
-			Message: fmt.Sprintf("protocol %s is not served; use %s or %s", spec.Protocol, gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType),
+			Message: fmt.Sprintf("protocol %s is not served; use HTTP, HTTPS, TLS, TCP or UDP", spec.Protocol),
 		}
-	case spec.Port == ReservedPort:
+	case spec.Port == ReservedPort && spec.Protocol != gwv1.UDPProtocolType:
 		return &refs.Problem{
 			Reason:  string(gwv1.ListenerReasonPortUnavailable),
 			Message: fmt.Sprintf("port %d is where every proxy answers its readiness probe; choose another", ReservedPort),
@@ -142,13 +159,32 @@ func unsupported(spec *gwv1.Listener) *refs.Problem {
 	}
 }
 
+// servedKinds are the kinds of routes a listener can take; none where its protocol is not served.
+func servedKinds(spec *gwv1.Listener) []outcome.RouteKind {
+	kind := func(name store.Kind) outcome.RouteKind {
+		return outcome.RouteKind{Group: gwv1.GroupName, Kind: string(name)}
+	}
+	switch spec.Protocol {
+	case gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType:
+		return []outcome.RouteKind{kind(store.HTTPRoute), kind(store.GRPCRoute)}
+	case gwv1.TLSProtocolType:
+		if terminates(spec) {
+			return []outcome.RouteKind{kind(store.TLSRoute), kind(store.TCPRoute)}
+		}
+		return []outcome.RouteKind{kind(store.TLSRoute)}
+	case gwv1.TCPProtocolType:
+		return []outcome.RouteKind{kind(store.TCPRoute)}
+	case gwv1.UDPProtocolType:
+		return []outcome.RouteKind{kind(store.UDPRoute)}
+	default:
+		return nil
+	}
+}
+
 // supportedKinds intersects what the listener allows with what it can take.
 func supportedKinds(spec *gwv1.Listener) ([]outcome.RouteKind, *refs.Problem) {
-	if spec.Protocol != gwv1.HTTPProtocolType && spec.Protocol != gwv1.HTTPSProtocolType {
-		return nil, nil
-	}
-	served := []outcome.RouteKind{{Group: gwv1.GroupName, Kind: "HTTPRoute"}, {Group: gwv1.GroupName, Kind: "GRPCRoute"}}
-	if spec.AllowedRoutes == nil || len(spec.AllowedRoutes.Kinds) == 0 {
+	served := servedKinds(spec)
+	if len(served) == 0 || spec.AllowedRoutes == nil || len(spec.AllowedRoutes.Kinds) == 0 {
 		return served, nil
 	}
 	var kinds []outcome.RouteKind
@@ -159,7 +195,7 @@ func supportedKinds(spec *gwv1.Listener) ([]outcome.RouteKind, *refs.Problem) {
 			kind.Group = string(*allowed.Group)
 		}
 		switch {
-		case kind != served[0] && kind != served[1]:
+		case !slices.Contains(served, kind):
 			problem = &refs.Problem{
 				Reason:  string(gwv1.ListenerReasonInvalidRouteKinds),
 				Message: fmt.Sprintf("allowedRoutes names kind %s of group %q, which a %s listener does not take", kind.Kind, kind.Group, spec.Protocol),
@@ -192,7 +228,7 @@ func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, e ent
 	if spec.TLS == nil || len(spec.TLS.CertificateRefs) == 0 {
 		return &refs.Problem{
 			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
-			Message: "an HTTPS listener needs tls.certificateRefs",
+			Message: fmt.Sprintf("a listener that terminates %s needs tls.certificateRefs", spec.Protocol),
 		}
 	}
 	var first *refs.Problem

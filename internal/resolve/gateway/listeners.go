@@ -29,6 +29,8 @@ type ParentListener struct {
 	Port     int32
 	Protocol ir.Protocol
 	Table    string
+	// Passthrough says that connections stay encrypted on their way to the backend.
+	Passthrough bool
 	// Accepted says that routes may attach.
 	Accepted   bool
 	Kinds      []outcome.RouteKind
@@ -81,7 +83,7 @@ func TableListeners(v *store.View, gateways *store.Table[Resolved], gateway, tab
 func (r Resolved) Tables() []string {
 	var tables []string
 	for _, l := range r.Listeners {
-		if l.Open {
+		if l.Open && l.Table != "" {
 			tables = append(tables, l.Table)
 		}
 	}
@@ -91,6 +93,7 @@ func (r Resolved) Tables() []string {
 func forRoutes(l Listener) ParentListener {
 	return ParentListener{
 		ID: l.ID, Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
-		Accepted: l.Open, Kinds: l.Kinds, Namespaces: l.Namespaces,
+		Passthrough: l.Protocol == ir.TLS && !l.Terminates,
+		Accepted:    l.Open, Kinds: l.Kinds, Namespaces: l.Namespaces,
 	}
 }

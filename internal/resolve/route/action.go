@@ -124,10 +124,7 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 }
 
 func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
-	weighted := ir.WeightedBackend{Weight: 1}
-	if b.Weight != nil {
-		weighted.Weight = uint32(max(*b.Weight, 0))
-	}
+	weighted := ir.WeightedBackend{Weight: weight(b.BackendRef)}
 	for _, f := range b.filters {
 		message := fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
 		switch {
@@ -147,6 +144,14 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 	}
 	weighted.Backend = backend.Name()
 	return weighted, ""
+}
+
+// weight: the standard reads no weight as 1.
+func weight(b gwv1.BackendRef) uint32 {
+	if b.Weight == nil {
+		return 1
+	}
+	return uint32(max(*b.Weight, 0))
 }
 
 func (r *resolver) mirror(f *gwv1.HTTPRequestMirrorFilter, forward *ir.Forward) {

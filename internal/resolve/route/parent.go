@@ -135,7 +135,7 @@ func (in Inputs) bindListener(v *store.View, s subject, parent, gatewayKey strin
 			Message: fmt.Sprintf("no hostname of the route matches hostname %q of listener %s of %s", l.Hostname, l.Name, parent),
 		}, 4
 	}
-	return Attachment{Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Hosts: found}, nil, 5
+	return Attachment{Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found}, nil, 5
 }
 
 func parentRef(ref gwv1.ParentReference) outcome.ParentRef {

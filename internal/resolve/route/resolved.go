@@ -18,7 +18,9 @@ type Resolved struct {
 	Attachments []Attachment
 	// Rules holds one entry for each match of each rule, in the order of the spec.
 	Rules []Rule
-	// Backends are the names of the backends its rules use, sorted.
+	// Stream is where a route that forwards whole connections sends them. It has no Rules.
+	Stream *ir.Stream
+	// Backends are the names of the backends it uses, sorted.
 	Backends []string
 	Outcome  outcome.Route
 }
@@ -34,8 +36,11 @@ type Attachment struct {
 	// Gateway is `namespace/name`, and Listener the ID of one of its listeners.
 	Gateway  string
 	Listener string
-	Table    string
-	Hosts    []Host
+	// Table is empty where whole connections are forwarded.
+	Table string
+	// Passthrough says that connections stay encrypted on their way to the backend.
+	Passthrough bool
+	Hosts       []Host
 }
 
 // Host is a hostname that a route has on a listener.
@@ -82,6 +87,9 @@ func (r Resolved) HostKeys() []string {
 func (r Resolved) VirtualHostKeys() []string {
 	var keys []string
 	for _, a := range r.Attachments {
+		if a.Table == "" {
+			continue
+		}
 		for _, h := range a.Hosts {
 			keys = append(keys, VirtualHostKey(a.Table, h.Domain))
 		}
@@ -93,11 +101,31 @@ func (r Resolved) VirtualHostKeys() []string {
 func (r Resolved) BackendKeys() []string {
 	var keys []string
 	for _, a := range r.Attachments {
-		for _, b := range r.Backends {
+		for _, b := range r.backendsAt(a) {
 			keys = append(keys, BackendKey(a.Gateway, b))
 		}
 	}
 	return unique(keys)
+}
+
+// BackendNames are the backends that any Gateway needs for the route.
+func (r Resolved) BackendNames() []string {
+	var names []string
+	for _, a := range r.Attachments {
+		names = append(names, r.backendsAt(a)...)
+	}
+	return unique(names)
+}
+
+func (r Resolved) backendsAt(a Attachment) []string {
+	if !a.Passthrough {
+		return r.Backends
+	}
+	names := make([]string, 0, len(r.Backends))
+	for _, b := range r.Backends {
+		names = append(names, ir.PassthroughName(b))
+	}
+	return names
 }
 
 func unique[T cmp.Ordered](list []T) []T {

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type verdicts struct {
 	// invalid holds a message for each rule that can not be served as written.
 	invalid []string
 	rules   int
+	// answer is what becomes of the requests of an invalid rule.
+	answer string
 }
 
 func (w *verdicts) unresolvedRef(p *refs.Problem) {
@@ -51,12 +54,12 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 			parent.Conditions = append(parent.Conditions, outcome.Condition{
 				Type: string(gwv1.RouteConditionPartiallyInvalid), State: outcome.True,
 				Reason:  string(gwv1.RouteReasonUnsupportedValue),
-				Message: "Dropped Rule: these requests are answered 500: " + strings.Join(w.invalid, "; "),
+				Message: fmt.Sprintf("Dropped Rule: %s: %s", cmp.Or(w.answer, "these requests are answered 500"), strings.Join(w.invalid, "; ")),
 			})
 		}
 		parent.Conditions = append(parent.Conditions, w.resolvedRefs())
 	}
-	r.Backends = usedBackends(r.Rules)
+	r.Backends = usedBackends(r)
 	return r
 }
 
@@ -72,9 +75,16 @@ func (w *verdicts) resolvedRefs() outcome.Condition {
 	}
 }
 
-func usedBackends(rules []Rule) []string {
+func usedBackends(r Resolved) []string {
 	var names []string
-	for _, rule := range rules {
+	if r.Stream != nil {
+		for _, b := range r.Stream.Backends {
+			if b.Backend != "" && b.Weight > 0 {
+				names = append(names, b.Backend)
+			}
+		}
+	}
+	for _, rule := range r.Rules {
 		if rule.Forward == nil {
 			continue
 		}

@@ -44,7 +44,7 @@ func deadEnd(c *clusterv3.Cluster) {
 }
 
 func plain(b ir.Backend) *clusterv3.Cluster {
-	return &clusterv3.Cluster{
+	c := &clusterv3.Cluster{
 		Name:                 b.Name(),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
 		EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{
@@ -60,9 +60,12 @@ func plain(b ir.Backend) *clusterv3.Cluster {
 		},
 		CircuitBreakers: withoutLimits(),
 		// Kubernetes says when an endpoint is gone; a proxy that has its own opinion would keep sending to it.
-		IgnoreHealthOnHostRemoval:     true,
-		TypedExtensionProtocolOptions: map[string]*anypb.Any{httpOptionsName: httpOptions(b.Protocol)},
+		IgnoreHealthOnHostRemoval: true,
 	}
+	if b.Protocol == ir.BackendHTTP1 || b.Protocol == ir.BackendHTTP2 {
+		c.TypedExtensionProtocolOptions = map[string]*anypb.Any{httpOptionsName: httpOptions(b.Protocol)}
+	}
+	return c
 }
 
 // withoutLimits lifts Envoy's 1,024 connections and requests, which nobody asked for and which show only under load, as 503.

@@ -21,17 +21,22 @@ const (
 	tlsInspector = "envoy.filters.listener.tls_inspector"
 )
 
-// Name is the name of a Gateway's listener on one port: `<namespace>/<gateway>/<port>`.
-func Name(gateway ir.Name, port int32) string { return fmt.Sprintf("%s/%d", gateway, port) }
+// Name is the name of a Gateway's listener on one port: `<namespace>/<gateway>/<port>`, with `/udp` behind it for a UDP port.
+func Name(gateway ir.Name, port ir.Port) string { return fmt.Sprintf("%s/%s", gateway, port.ID()) }
 
-// Listener is one socket of a Gateway's proxies, with a filter chain for each of the port's chains.
+// Listener is one socket of a Gateway's proxies, with a filter chain for each of the port's chains. A changed chain drains its own
+// connections and no others.
 func Listener(gateway ir.Name, port ir.Port) *listenerv3.Listener {
 	l := &listenerv3.Listener{
-		Name:                          Name(gateway, port.Number),
-		Address:                       socket(port.Number),
+		Name:                          Name(gateway, port),
+		Address:                       socket(port),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 	}
-	if port.Protocol == ir.HTTPS {
+	if port.Protocol == ir.UDP {
+		datagrams(l, port)
+		return l
+	}
+	if port.Protocol.ChoosesByName() {
 		l.ListenerFilters = []*listenerv3.ListenerFilter{{
 			Name:       tlsInspector,
 			ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: wire.Any(&tlsinspectorv3.TlsInspector{})},
@@ -44,12 +49,16 @@ func Listener(gateway ir.Name, port ir.Port) *listenerv3.Listener {
 }
 
 func filterChain(port ir.Port, chain ir.Chain) *listenerv3.FilterChain {
-	fc := &listenerv3.FilterChain{
-		Name:    chain.Name,
-		Filters: []*listenerv3.Filter{connectionManager(port, chain)},
+	fc := &listenerv3.FilterChain{Name: chain.Name}
+	if chain.RouteTable != "" {
+		fc.Filters = []*listenerv3.Filter{connectionManager(port, chain)}
+	} else {
+		fc.Filters = []*listenerv3.Filter{tcpProxy(port, chain.Stream)}
 	}
-	if port.Protocol == ir.HTTPS {
+	if port.Protocol.ChoosesByName() {
 		fc.FilterChainMatch = serverName(chain.ServerName)
+	}
+	if len(chain.Certificates) > 0 {
 		fc.TransportSocket = downstreamTLS(chain)
 	}
 	return fc
@@ -65,9 +74,13 @@ func serverName(name string) *listenerv3.FilterChainMatch {
 	return match
 }
 
-func socket(port int32) *corev3.Address {
-	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+func socket(port ir.Port) *corev3.Address {
+	address := &corev3.SocketAddress{
 		Address:       anyAddress,
-		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)}, //nolint:gosec // a port number, validated by the API server
-	}}}
+		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port.Number)}, //nolint:gosec // a port number, validated by the API server
+	}
+	if port.Protocol == ir.UDP {
+		address.Protocol = corev3.SocketAddress_UDP
+	}
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: address}}
 }

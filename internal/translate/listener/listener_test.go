@@ -39,7 +39,7 @@ func TestListener(t *testing.T) {
 			if !proto.Equal(got, listener.Listener(edge, port)) {
 				t.Error("the same port gave another listener")
 			}
-			if want := listener.Name(edge, port.Number); got.GetName() != want {
+			if want := listener.Name(edge, port); got.GetName() != want {
 				t.Errorf("name is %q, want %q", got.GetName(), want)
 			}
 			if at := got.GetAddress().GetSocketAddress(); at.GetPortValue() != uint32(port.Number) { //nolint:gosec // a port number

@@ -10,6 +10,9 @@ import (
 
 const tlsSocket = "envoy.transport_sockets.tls"
 
+// httpProtocols are what a client is offered where HTTP is spoken.
+var httpProtocols = []string{"h2", "http/1.1"}
+
 // downstreamTLS refers to certificates and authorities by name only, so that rotating one leaves the listener as it is.
 func downstreamTLS(chain ir.Chain) *corev3.TransportSocket {
 	secrets := make([]*tlsv3.SdsSecretConfig, len(chain.Certificates))
@@ -18,9 +21,11 @@ func downstreamTLS(chain ir.Chain) *corev3.TransportSocket {
 	}
 	tls := &tlsv3.DownstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
 		TlsParams:                      &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
-		AlpnProtocols:                  []string{"h2", "http/1.1"},
 		TlsCertificateSdsSecretConfigs: secrets,
 	}}
+	if chain.RouteTable != "" {
+		tls.CommonTlsContext.AlpnProtocols = httpProtocols
+	}
 	if chain.Clients != nil {
 		validateClients(tls, chain.Clients)
 	}

@@ -7,11 +7,11 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// UnresolvedBackend names a cluster that never exists. The share of a backend that can not be resolved is sent there, which Envoy
-// answers with 500, and the other backends of the rule get exactly theirs.
-const UnresolvedBackend = "unresolved-backend"
+// UnresolvedBackend is where the share of a backend goes that can not be resolved. Envoy answers it with 500.
+const UnresolvedBackend = wire.UnresolvedBackend
 
 func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 	f := rule.Forward

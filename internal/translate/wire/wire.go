@@ -18,6 +18,10 @@ func Any(m proto.Message) *anypb.Any {
 	return packed
 }
 
+// UnresolvedBackend names a cluster that never exists. The share of a backend that can not be resolved is sent there, which Envoy
+// refuses, and the other backends get exactly theirs.
+const UnresolvedBackend = "unresolved-backend"
+
 // ADS says that a resource is delivered on the stream its user came by. Its bytes must stay as they are for good: Envoy takes other
 // bytes for another source, and waits for what that one has to say while the old answer lies there.
 func ADS() *corev3.ConfigSource {

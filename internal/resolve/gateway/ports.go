@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// ports groups the open listeners by socket. Where whole connections are forwarded, a chain has an empty [ir.Stream] that routes
+// are still to fill in.
+func ports(listeners []Listener) []ir.Port {
+	byID := map[string]*ir.Port{}
+	for _, l := range listeners {
+		if !l.Open {
+			continue
+		}
+		port := &ir.Port{Number: l.Port, Protocol: l.Protocol}
+		if found, ok := byID[port.ID()]; ok {
+			port = found
+		}
+		byID[port.ID()] = port
+		if l.Protocol == ir.HTTPS {
+			port.Protocol = ir.HTTPS
+		}
+		if l.Protocol != ir.HTTP || len(port.Chains) == 0 {
+			port.Chains = append(port.Chains, chain(l))
+		}
+	}
+	sorted := make([]ir.Port, 0, len(byID))
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		port := byID[id]
+		slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
+		sorted = append(sorted, *port)
+	}
+	slices.SortStableFunc(sorted, func(a, b ir.Port) int { return cmp.Compare(a.Number, b.Number) })
+	return sorted
+}
+
+// chain is what happens to the connections of a listener. One that has to end TLS and has no certificate keeps its server name and
+// closes them, so that no wider listener gets what is not its own.
+func chain(l Listener) ir.Chain {
+	c := ir.Chain{Name: l.ID}
+	if l.Protocol.ChoosesByName() {
+		c.ServerName, c.Certificates, c.Clients = l.Hostname, l.Certificates, l.Clients
+	}
+	switch {
+	case l.Terminates && len(l.Certificates) == 0:
+	case l.Protocol == ir.HTTP:
+		c.Name, c.RouteTable = "http", l.Table
+	case l.Protocol == ir.HTTPS:
+		c.RouteTable = l.Table
+	default:
+		c.Stream = &ir.Stream{}
+	}
+	return c
+}
+
+// Certificates lists the key pairs the Gateway offers to clients and shows to backends, as `<gateway>|<secret>`.
+func (r Resolved) Certificates() []string {
+	var names []string
+	if r.ClientCertificate != "" && r.Serves {
+		names = append(names, r.ClientCertificate)
+	}
+	for _, port := range r.Gateway.Ports {
+		for _, chain := range port.Chains {
+			names = append(names, chain.Certificates...)
+		}
+	}
+	return r.distinct(names)
+}
+
+// Authorities lists the bundles by which the Gateway knows its clients, as `<gateway>|<bundle>`.
+func (r Resolved) Authorities() []string {
+	var names []string
+	for _, port := range r.Gateway.Ports {
+		for _, chain := range port.Chains {
+			if chain.Clients != nil {
+				names = append(names, chain.Clients.Authorities)
+			}
+		}
+	}
+	return r.distinct(names)
+}
+
+// distinct gives each name once, with the Gateway before it.
+func (r Resolved) distinct(names []string) []string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for i := range names {
+		names[i] = r.Gateway.Name.String() + "|" + names[i]
+	}
+	return names
+}

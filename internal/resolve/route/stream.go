@@ -1,0 +1,93 @@
+package route
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// streamRoute is what the routes that forward whole connections have in common.
+type streamRoute struct {
+	kind      store.Kind
+	meta      *metav1.ObjectMeta
+	parents   []gwv1.ParentReference
+	hostnames []gwv1.Hostname
+	// rules holds the backends of each rule.
+	rules    [][]gwv1.BackendRef
+	protocol ir.BackendProtocol
+}
+
+// TLS resolves the TLSRoute of that key.
+func TLS(v *store.View, in Inputs, key string) Resolved {
+	route, ok := in.Objects.TLSRoutes.Get(v, key)
+	if !ok {
+		return Resolved{}
+	}
+	s := streamRoute{
+		kind: store.TLSRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames, protocol: ir.BackendTCP,
+	}
+	for _, rule := range route.Spec.Rules {
+		s.rules = append(s.rules, rule.BackendRefs)
+	}
+	return in.stream(v, s)
+}
+
+// TCP resolves the TCPRoute of that key.
+func TCP(v *store.View, in Inputs, key string) Resolved {
+	route, ok := in.Objects.TCPRoutes.Get(v, key)
+	if !ok {
+		return Resolved{}
+	}
+	s := streamRoute{kind: store.TCPRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, protocol: ir.BackendTCP}
+	for _, rule := range route.Spec.Rules {
+		s.rules = append(s.rules, rule.BackendRefs)
+	}
+	return in.stream(v, s)
+}
+
+// UDP resolves the UDPRoute of that key.
+func UDP(v *store.View, in Inputs, key string) Resolved {
+	route, ok := in.Objects.UDPRoutes.Get(v, key)
+	if !ok {
+		return Resolved{}
+	}
+	s := streamRoute{kind: store.UDPRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, protocol: ir.BackendUDP}
+	for _, rule := range route.Spec.Rules {
+		s.rules = append(s.rules, rule.BackendRefs)
+	}
+	return in.stream(v, s)
+}
+
+// stream resolves the one rule such a route has. Older versions of the standard allow more and give them no meaning.
+func (in Inputs) stream(v *store.View, s streamRoute) Resolved {
+	b := in.bind(v, subject{kind: string(s.kind), namespace: s.meta.Namespace, parents: s.parents, hostnames: s.hostnames})
+	if len(b.parents) == 0 {
+		return Resolved{}
+	}
+	name := ir.Name{Namespace: s.meta.Namespace, Name: s.meta.Name}
+	w := &verdicts{rules: len(s.rules), answer: "they are left out"}
+	from := refs.Origin{Kind: string(s.kind), Namespace: s.meta.Namespace}
+	stream := &ir.Stream{Route: fmt.Sprintf("%s/%s", s.kind, name)}
+	for i, rule := range s.rules {
+		if i > 0 {
+			w.invalidRule(i, fmt.Sprintf("a %s has one rule, and only the first is served; write a route for each", s.kind))
+			continue
+		}
+		for _, ref := range rule {
+			share := ir.StreamBackend{Weight: weight(ref)}
+			backend, problem := refs.Backend(v, in.Objects, from, ref.BackendObjectReference, s.protocol)
+			if problem != nil {
+				w.unresolvedRef(problem)
+			} else {
+				share.Backend = backend.Name()
+			}
+			stream.Backends = append(stream.Backends, share)
+		}
+	}
+	return w.finish(Resolved{Kind: string(s.kind), Name: name, Created: s.meta.CreationTimestamp.Unix(), Stream: stream}, b, s.meta.Generation)
+}

@@ -229,6 +229,17 @@ func TestLoadAssignmentRecordsWhatItMisses(t *testing.T) {
 	follows(slice("a", v4, at("10.0.0.2")), store.EndpointSlice)
 }
 
+func TestLoadAssignmentOfAUDPPortIsNotThatOfTheTCPPortOfItsNumber(t *testing.T) {
+	t.Parallel()
+	objects := load(service(), slice("a", v4, at("10.0.0.1")))
+	for key, want := range map[string]uint32{"shop/cart/80": 8080, "shop/cart/80/udp": 5353} {
+		got := endpoints.LoadAssignment(nil, objects, key)
+		if port := got.GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress().GetPortValue(); port != want {
+			t.Errorf("%s leads to port %d, want %d", key, port, want)
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -236,7 +247,7 @@ func TestKeys(t *testing.T) {
 		service *corev1.Service
 		want    []string
 	}{
-		{"one for each TCP port", service(), []string{"shop/cart/80", "shop/cart/9000"}},
+		{"one for each port, UDP told from TCP", service(), []string{"shop/cart/80/udp", "shop/cart/80", "shop/cart/9000"}},
 		{"none without ports", service(func(s *corev1.Service) { s.Spec.Ports = nil }), nil},
 		{"none for a DNS record", service(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }), nil},
 	}

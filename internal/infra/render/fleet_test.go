@@ -22,7 +22,7 @@ func exampleGateway() ir.Gateway {
 			Labels:      map[string]string{"team": "shop", ManagedByLabel: "me", instanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x"},
 			Annotations: map[string]string{"note": "hello", bootstrapHash: "forged"},
 		},
-		Ports: []ir.Port{{Number: 80, Protocol: ir.HTTP}, {Number: 8443, Protocol: ir.HTTPS}},
+		Ports: []ir.Port{{Number: 80, Protocol: ir.HTTP}, {Number: 8443, Protocol: ir.HTTPS}, {Number: 8443, Protocol: ir.UDP}},
 	}
 }
 
@@ -176,12 +176,12 @@ func TestService(t *testing.T) {
 	}
 	var ports []string
 	for _, port := range spec.Ports {
-		if port.TargetPort.IntVal != port.Port || port.Protocol != corev1.ProtocolTCP {
-			t.Errorf("port %s leads to %s/%s", port.Name, port.TargetPort.String(), port.Protocol)
+		if port.TargetPort.IntVal != port.Port {
+			t.Errorf("port %s leads to %s", port.Name, port.TargetPort.String())
 		}
-		ports = append(ports, port.Name)
+		ports = append(ports, port.Name+"/"+string(port.Protocol))
 	}
-	if !slices.Equal(ports, []string{"http-80", "https-8443"}) {
+	if !slices.Equal(ports, []string{"http-80/TCP", "https-8443/TCP", "udp-8443/UDP"}) {
 		t.Errorf("ports are %v", ports)
 	}
 	gateway.Ports = nil

@@ -74,17 +74,70 @@ func TestListenerConditions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := resolve(t, header+"  listeners: "+c.listeners)
-			for _, condition := range r.Listeners[c.listener].Conditions {
-				if condition.Type != c.condition {
-					continue
-				}
-				if condition.State != c.state || condition.Reason != c.reason {
-					t.Errorf("%s is %s (%s: %s), want %s (%s)", c.condition, condition.State, condition.Reason, condition.Message, c.state, c.reason)
-				}
-				return
-			}
-			t.Errorf("there is no condition %s", c.condition)
+			checkCondition(t, c.listeners, c.listener, c.condition, c.state, c.reason)
+		})
+	}
+}
+
+// checkCondition resolves a Gateway with these listeners and looks at a condition of one.
+func checkCondition(t *testing.T, listeners string, listener int, condition string, state outcome.State, reason string) {
+	t.Helper()
+	r := resolve(t, header+"  listeners: "+listeners)
+	for _, c := range r.Listeners[listener].Conditions {
+		if c.Type != condition {
+			continue
+		}
+		if c.State != state || c.Reason != reason {
+			t.Errorf("%s is %s (%s: %s), want %s (%s)", condition, c.State, c.Reason, c.Message, state, reason)
+		}
+		return
+	}
+	t.Errorf("there is no condition %s", condition)
+}
+
+func TestProtocols(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, listeners string
+		listener        int
+		condition       string
+		state           outcome.State
+		reason          string
+	}{
+		{
+			"HTTPS and TLS share a port for different hostnames",
+			`[{name: a, port: 443, protocol: HTTPS, hostname: a.org}, {name: b, port: 443, protocol: TLS, hostname: b.org, tls: {mode: Passthrough}}]`,
+			1, "Accepted", outcome.True, "Accepted",
+		},
+		{
+			"HTTPS and TLS can not share a hostname",
+			`[{name: a, port: 443, protocol: HTTPS, hostname: a.org}, {name: b, port: 443, protocol: TLS, hostname: a.org, tls: {mode: Passthrough}}]`,
+			1, "Conflicted", outcome.True, "ProtocolConflict",
+		},
+		{
+			"TCP shares its port with nobody", `[{name: a, port: 443, protocol: TCP}, {name: b, port: 443, protocol: HTTPS, hostname: a.org}]`,
+			1, "Conflicted", outcome.True, "ProtocolConflict",
+		},
+		{
+			"hostnames do not tell TCP listeners apart", `[{name: a, port: 9000, protocol: TCP}, {name: b, port: 9000, protocol: TCP, hostname: a.org}]`,
+			1, "Conflicted", outcome.True, "HostnameConflict",
+		},
+		{
+			"UDP and TCP of one number are two ports", `[{name: a, port: 53, protocol: TCP}, {name: b, port: 53, protocol: UDP}]`,
+			1, "Accepted", outcome.True, "Accepted",
+		},
+		{"the probe's port is free for UDP", `[{name: a, port: 19001, protocol: UDP}]`, 0, "Accepted", outcome.True, "Accepted"},
+		{"TLS that ends here needs a certificate", `[{name: a, port: 443, protocol: TLS, tls: {}}]`, 0, "ResolvedRefs", outcome.False, "InvalidCertificateRef"},
+		{"TLS that passes through needs none", `[{name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}}]`, 0, "ResolvedRefs", outcome.True, "ResolvedRefs"},
+		{
+			"a TCPRoute can not be behind TLS that passes through",
+			`[{name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}, allowedRoutes: {kinds: [{kind: TCPRoute}]}}]`,
+			0, "ResolvedRefs", outcome.False, "InvalidRouteKinds",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			checkCondition(t, c.listeners, c.listener, c.condition, c.state, c.reason)
 		})
 	}
 }

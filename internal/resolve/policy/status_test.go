@@ -88,7 +88,7 @@ func TestBackendTLSStatus(t *testing.T) {
 			"app/one/80":  {"infra/a"},
 			"app/one/443": {"infra/b", "infra/a"},
 			"app/two/80":  {"infra/c"},
-		}[ir.EndpointsName(service, port)]
+		}[ir.EndpointsName(service, port, false)]
 	}
 	for _, c := range []struct {
 		name, text string

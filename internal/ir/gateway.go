@@ -23,6 +23,11 @@ type Fleet struct {
 	Annotations map[string]string
 	// Addresses are the static IP addresses the Gateway asks for.
 	Addresses []string
+	// InCluster asks for an address inside the cluster, and InClusterOnly for no other.
+	InCluster     bool
+	InClusterOnly bool
+	// ClusterAddresses are the static IP addresses the Gateway asks for inside the cluster.
+	ClusterAddresses []string
 }
 
 // Protocol is what a port speaks to clients.

@@ -50,7 +50,9 @@ type ListenerSet struct {
 type Address struct {
 	// Hostname says that Value is a name, not an IP address.
 	Hostname bool
-	Value    string
+	// InCluster says that it leads there only from inside the cluster.
+	InCluster bool
+	Value     string
 }
 
 // Listener is what became of one listener.

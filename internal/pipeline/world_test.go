@@ -114,6 +114,12 @@ func (w world) gateway() metav1.Object {
 		tls.Backend = &gwv1.GatewayBackendTLS{ClientCertificateRef: &gwv1.SecretObjectReference{Name: pick[gwv1.ObjectName](w, "cert", "other")}}
 		gw.Spec.TLS = tls
 	}
+	if w.coin() {
+		gw.Spec.Addresses = []gwv1.GatewaySpecAddress{{
+			Value:       pick(w, "", "198.18.200.1", "192.0.2.1", "nonsense"),
+			Routability: pick(w, gwv1.GatewayAddressRoutabilityDefault, gwv1.GatewayAddressRoutabilityCluster),
+		}}
+	}
 	return gw
 }
 
@@ -309,6 +315,7 @@ func (w world) service() metav1.Object {
 	}
 	if w.coin() {
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "198.18.200.1"}}
+		s.Spec.ClusterIPs = []string{"192.0.2.1"}
 	}
 	return s
 }

@@ -40,6 +40,9 @@ func addresses(wanted []outcome.Address) []gwv1.GatewayStatusAddress {
 			kind = gwv1.HostnameAddressType
 		}
 		list[i] = gwv1.GatewayStatusAddress{Type: &kind, Value: address.Value}
+		if address.InCluster {
+			list[i].Routability = new(gwv1.GatewayAddressRoutabilityCluster)
+		}
 	}
 	return list
 }

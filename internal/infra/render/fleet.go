@@ -91,12 +91,15 @@ func configMap(gateway ir.Gateway, files map[string]string) Object {
 		WithData(files)
 }
 
-// service gives the fleet its address. Only the first static address can be asked for: a Service has one loadBalancerIP, and
-// externalIPs would let a Gateway take over traffic of others.
+// service gives the fleet its address. Only the first static address can be asked for: a Service has one loadBalancerIP and keeps its
+// clusterIP for life, and externalIPs would let a Gateway take over traffic of others.
 func service(gateway ir.Gateway) Object {
 	spec := applycorev1.ServiceSpec().
 		WithType(corev1.ServiceTypeLoadBalancer).
 		WithSelector(selector(gateway))
+	if gateway.Fleet.InClusterOnly {
+		spec.WithType(corev1.ServiceTypeClusterIP)
+	}
 	for _, port := range gateway.Ports {
 		spec.WithPorts(applycorev1.ServicePort().
 			WithName(portName(port)).
@@ -106,6 +109,9 @@ func service(gateway ir.Gateway) Object {
 	}
 	if len(gateway.Fleet.Addresses) > 0 {
 		spec.WithLoadBalancerIP(gateway.Fleet.Addresses[0])
+	}
+	if len(gateway.Fleet.ClusterAddresses) > 0 {
+		spec.WithClusterIP(gateway.Fleet.ClusterAddresses[0])
 	}
 	return applycorev1.Service(gateway.Fleet.Name, gateway.Name.Namespace).
 		WithLabels(labels(gateway)).

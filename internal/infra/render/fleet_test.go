@@ -190,6 +190,20 @@ func TestService(t *testing.T) {
 	}
 }
 
+func TestServiceInsideTheCluster(t *testing.T) {
+	t.Parallel()
+	gateway := exampleGateway()
+	gateway.Fleet.InCluster, gateway.Fleet.InClusterOnly, gateway.Fleet.ClusterAddresses = true, true, []string{"192.0.2.9"}
+	spec := render(t, gateway, exampleSettings(), exampleCredentials()).service.Spec
+	if spec.Type != corev1.ServiceTypeClusterIP || spec.ClusterIP != "192.0.2.9" || spec.LoadBalancerIP != "" {
+		t.Errorf("type %s, cluster address %q, address %q", spec.Type, spec.ClusterIP, spec.LoadBalancerIP)
+	}
+	gateway.Fleet.InClusterOnly = false
+	if spec := render(t, gateway, exampleSettings(), exampleCredentials()).service.Spec; spec.Type != corev1.ServiceTypeLoadBalancer {
+		t.Errorf("with an address outside too, the type is %s", spec.Type)
+	}
+}
+
 func TestWhatChangesWhat(t *testing.T) {
 	t.Parallel()
 	base := render(t, exampleGateway(), exampleSettings(), exampleCredentials())

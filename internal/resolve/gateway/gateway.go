@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -79,11 +78,7 @@ func fleet(gw *gwv1.Gateway) ir.Fleet {
 			f.Annotations[string(k)] = string(value)
 		}
 	}
-	for _, address := range gw.Spec.Addresses {
-		if address.Value != "" {
-			f.Addresses = append(f.Addresses, address.Value)
-		}
-	}
+	takeAddresses(&f, gw.Spec.Addresses)
 	return f
 }
 
@@ -121,19 +116,4 @@ func acceptance(gw *gwv1.Gateway, listeners []Listener) outcome.Condition {
 		condition.Message = "all listeners are valid"
 	}
 	return condition
-}
-
-func unsupportedAddress(addresses []gwv1.GatewaySpecAddress) string {
-	for _, address := range addresses {
-		if address.Type != nil && *address.Type != gwv1.IPAddressType {
-			return fmt.Sprintf("address %q has type %s; only %s is served", address.Value, *address.Type, gwv1.IPAddressType)
-		}
-		if address.Value == "" {
-			continue
-		}
-		if _, err := netip.ParseAddr(address.Value); err != nil {
-			return fmt.Sprintf("address %q is not an IP address", address.Value)
-		}
-	}
-	return ""
 }

@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// fleetState reads the fleet's own objects. A proxy is available only with a complete configuration, so an available one serves.
+func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Address, outcome.Condition) {
+	condition := outcome.Condition{Type: string(gwv1.GatewayConditionProgrammed), State: outcome.False}
+	if !r.Serves {
+		condition.Reason, condition.Message = string(gwv1.GatewayReasonInvalid), "the Gateway is not accepted, so no proxy runs for it"
+		return nil, condition
+	}
+	fleet := r.Gateway.Fleet
+	key := store.Key(r.Gateway.Name.Namespace, fleet.Name)
+	outside, inside := fleetAddresses(v, objects, key, fleet)
+	available := availableProxies(v, objects, key, fleet.UID)
+	missing, missingInside := missingAddresses(fleet.Addresses, outside), missingAddresses(fleet.ClusterAddresses, inside)
+	switch {
+	case len(missing) > 0:
+		condition.Reason = string(gwv1.GatewayReasonAddressNotUsable)
+		condition.Message = fmt.Sprintf("the load balancer of Service %s did not assign %s", key, strings.Join(missing, ", "))
+	case len(missingInside) > 0:
+		condition.Reason = string(gwv1.GatewayReasonAddressNotUsable)
+		condition.Message = fmt.Sprintf("Service %s does not have the cluster address %s; is it free, and of the cluster's Service range? "+
+			"A Service keeps the address it has: delete it, so that it is made again with another", key, strings.Join(missingInside, ", "))
+	case len(outside) == 0 && !fleet.InClusterOnly:
+		condition.Reason = string(gwv1.GatewayReasonAddressNotAssigned)
+		condition.Message = fmt.Sprintf("Service %s has no address yet; is there a load balancer in this cluster?", key)
+	case len(inside) == 0 && fleet.InCluster:
+		condition.Reason = string(gwv1.GatewayReasonAddressNotAssigned)
+		condition.Message = fmt.Sprintf("Service %s has no cluster address yet", key)
+	case available == 0:
+		condition.Reason = string(gwv1.GatewayReasonNoResources)
+		condition.Message = fmt.Sprintf("no proxy of Deployment %s is available yet", key)
+	default:
+		condition.State = outcome.True
+		condition.Reason = string(gwv1.GatewayReasonProgrammed)
+		condition.Message = fmt.Sprintf("%d proxies serve the Gateway", available)
+	}
+	return slices.Concat(outside, inside), condition
+}
+
+func availableProxies(v *store.View, objects *store.Objects, key, owner string) int32 {
+	deployment, ok := objects.Deployments.Get(v, key)
+	if !ok || !ownedBy(deployment, owner) {
+		return 0
+	}
+	return deployment.Status.AvailableReplicas
+}

@@ -1,0 +1,55 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// TestAddressRoutability asks for an address inside the cluster: the Gateway serves there and has no other.
+func TestAddressRoutability(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.echo(t, "inside", 1)
+	w.echoService(t, "inside")
+	gateway := &gwv1.Gateway{
+		ObjectMeta: metav1.ObjectMeta{Name: "inside"},
+		Spec: gwv1.GatewaySpec{
+			GatewayClassName: gatewayClass,
+			Listeners:        []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
+			Addresses:        []gwv1.GatewaySpecAddress{{Routability: gwv1.GatewayAddressRoutabilityCluster}},
+		},
+	}
+	w.create(t, gateway)
+	w.route(t, "route", "inside", "inside.example.com", "inside")
+	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
+			return fmt.Errorf("get the Gateway: %w", err)
+		}
+		if !meta.IsStatusConditionTrue(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed)) {
+			return fmt.Errorf("it is not programmed: %+v", gateway.Status)
+		}
+		return nil
+	})
+	addresses := gateway.Status.Addresses
+	if len(addresses) != 1 || addresses[0].Routability == nil || *addresses[0].Routability != gwv1.GatewayAddressRoutabilityCluster {
+		t.Fatalf("its addresses are %+v", addresses)
+	}
+	var service corev1.Service
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "inside-" + gatewayClass}, &service); err != nil {
+		t.Fatalf("get its Service: %v", err)
+	}
+	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.ClusterIP != addresses[0].Value {
+		t.Errorf("its Service is a %s with %s, and the Gateway says %s", service.Spec.Type, service.Spec.ClusterIP, addresses[0].Value)
+	}
+	w.waitServed(t, addresses[0].Value, "inside.example.com")
+}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gatewright/gatewright/internal/ir"
 )
@@ -93,8 +94,22 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 			Listeners: []*listenerv3.Listener{ready},
 			Clusters:  []*clusterv3.Cluster{cluster},
 		},
-		StatsConfig: statsConfig(),
+		LayeredRuntime: runtimeLayers(),
+		StatsConfig:    statsConfig(),
 	}, nil
+}
+
+// maxRegexSize is what the resolver allows, and room for what Envoy counts differently. Envoy's default of 100 refuses a hostname of
+// ordinary length in an expression, and with it the whole route table.
+const maxRegexSize = 100_000
+
+func runtimeLayers() *bootstrapv3.LayeredRuntime {
+	return &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
+		Name: "static",
+		LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: &structpb.Struct{Fields: map[string]*structpb.Value{
+			"re2.max_program_size.error_level": structpb.NewNumberValue(maxRegexSize),
+		}}},
+	}}}
 }
 
 // adsConfig asks for deltas on one stream. It is opened again within two seconds of a control plane coming back, where Envoy's own

@@ -20,6 +20,7 @@ type Rule struct {
 	// RequestHeaders and ResponseHeaders edit what passes through.
 	RequestHeaders  HeaderEdit
 	ResponseHeaders HeaderEdit
+	CORS            *CORS
 	// Exactly one of Redirect, Forward and Fail is set.
 	Redirect *Redirect
 	Forward  *Forward
@@ -112,6 +113,18 @@ type Forward struct {
 	// RequestTimeout bounds the whole exchange and BackendTimeout one try; nil means the proxy's default, zero none.
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
+	// Retry is nil to try once.
+	Retry *Retry
+}
+
+// Retry says when a request is sent again: whenever the backend can not have seen it, and after answers with one of Codes.
+type Retry struct {
+	// Attempts is how often, beside the first time.
+	Attempts uint32
+	// Codes is sorted.
+	Codes []uint32
+	// Backoff is the shortest wait before another attempt; nil means the proxy's default.
+	Backoff *time.Duration
 }
 
 // WeightedBackend is a share of the traffic.
@@ -121,9 +134,11 @@ type WeightedBackend struct {
 	Weight          uint32
 	RequestHeaders  HeaderEdit
 	ResponseHeaders HeaderEdit
+	// Rewrite comes after that of the rule.
+	Rewrite *Rewrite
 }
 
-// Rewrite changes the request before it is sent to the backend.
+// Rewrite changes the request before it is sent to the backend. Empty fields keep what there is.
 type Rewrite struct {
 	Hostname string
 	Path     *PathEdit

@@ -234,12 +234,44 @@ func (w world) httpRoute() metav1.Object {
 			rule.Filters = []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterCORS}}
 		default:
 			for range w.IntN(3) {
-				rule.BackendRefs = append(rule.BackendRefs, gwv1.HTTPBackendRef{BackendRef: w.backend()})
+				rule.BackendRefs = append(rule.BackendRefs, gwv1.HTTPBackendRef{BackendRef: w.backend(), Filters: w.backendFilters()})
 			}
+			w.extend(&rule)
 		}
 		r.Spec.Rules = append(r.Spec.Rules, rule)
 	}
 	return r
+}
+
+// extend adds what only some rules have.
+func (w world) extend(rule *gwv1.HTTPRouteRule) {
+	if w.IntN(4) == 0 {
+		rule.Filters = append(rule.Filters, gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterCORS, CORS: &gwv1.HTTPCORSFilter{
+			AllowOrigins:     []gwv1.CORSOrigin{pick[gwv1.CORSOrigin](w, "*", "https://*.example.com", "http://a.example.com:8080")},
+			AllowCredentials: new(w.coin()),
+			ExposeHeaders:    []gwv1.HTTPHeaderName{"*"},
+		}})
+	}
+	if w.IntN(4) == 0 {
+		rule.Retry = &gwv1.HTTPRouteRetry{
+			Attempts: pick(w, nil, new(w.IntN(3))), Codes: []gwv1.HTTPRouteRetryStatusCode{503, 500},
+			Backoff: pick(w, nil, new(pick[gwv1.Duration](w, "100ms", "soon"))),
+		}
+	}
+	if w.IntN(4) == 0 {
+		rule.Timeouts = &gwv1.HTTPRouteTimeouts{Request: new(pick[gwv1.Duration](w, "1s", "0s", "soon")), BackendRequest: pick(w, nil, new(gwv1.Duration("500ms")))}
+	}
+}
+
+func (w world) backendFilters() []gwv1.HTTPRouteFilter {
+	if w.IntN(3) > 0 {
+		return nil
+	}
+	rewrite := &gwv1.HTTPURLRewriteFilter{Hostname: pick(w, nil, new(gwv1.PreciseHostname("to.example.com")))}
+	if w.coin() {
+		rewrite.Path = &gwv1.HTTPPathModifier{Type: gwv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: new(pick(w, "/x", "/"))}
+	}
+	return []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterURLRewrite, URLRewrite: rewrite}}
 }
 
 func (w world) grpcRoute() metav1.Object {

@@ -15,6 +15,7 @@ import (
 type action struct {
 	requestHeaders  ir.HeaderEdit
 	responseHeaders ir.HeaderEdit
+	cors            *ir.CORS
 	redirect        *ir.Redirect
 	forward         *ir.Forward
 	fail            *ir.Fail
@@ -25,7 +26,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 	return Rule{
 		rank: rankOf(match),
 		Rule: ir.Rule{
-			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders,
+			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, CORS: a.cors,
 			Redirect: a.redirect, Forward: a.forward, Fail: a.fail,
 		},
 	}
@@ -77,7 +78,10 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 			return failing(), message
 		}
 	}
-	if a.redirect != nil {
+	switch {
+	case a.redirect != nil && a.cors != nil:
+		return failing(), "filter CORS beside RequestRedirect is not served by this version; remove one"
+	case a.redirect != nil:
 		return a, ""
 	}
 	for _, b := range backends {
@@ -117,6 +121,8 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 		forward.Rewrite = rewrite(f.URLRewrite)
 	case f.Type == gwv1.HTTPRouteFilterRequestMirror && f.RequestMirror != nil:
 		r.mirror(f.RequestMirror, forward)
+	case f.Type == gwv1.HTTPRouteFilterCORS && f.CORS != nil:
+		a.cors = cors(f.CORS)
 	default:
 		return fmt.Sprintf("filter %s is not served by this version", f.Type)
 	}
@@ -132,6 +138,8 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 			message = headerEdit(f.RequestHeaderModifier, &weighted.RequestHeaders)
 		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
 			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
+		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
+			weighted.Rewrite, message = rewrite(f.URLRewrite), ""
 		}
 		if message != "" {
 			return weighted, message
@@ -209,14 +217,14 @@ func pathEdit(f *gwv1.HTTPPathModifier) *ir.PathEdit {
 	}
 }
 
-// duration reads a duration of the standard (GEP-2257), which is a subset of Go's.
-func duration(d *gwv1.Duration) (*time.Duration, string) {
+// duration reads a duration of the standard (GEP-2257), which is a subset of Go's, from a field of that name.
+func duration(field string, d *gwv1.Duration) (*time.Duration, string) {
 	if d == nil {
 		return nil, ""
 	}
 	parsed, err := time.ParseDuration(string(*d))
 	if err != nil || parsed < 0 {
-		return nil, fmt.Sprintf("timeout %q is not a duration", *d)
+		return nil, fmt.Sprintf("%s %q is not a duration", field, *d)
 	}
 	return &parsed, ""
 }

@@ -48,10 +48,7 @@ func (r *resolver) httpRule(name string, index int, spec *gwv1.HTTPRouteRule) []
 }
 
 func (r *resolver) httpAction(spec *gwv1.HTTPRouteRule) (action, string) {
-	switch {
-	case spec.Retry != nil:
-		return failing(), "retry is not served by this version"
-	case spec.SessionPersistence != nil: //nolint:staticcheck // deprecated in the standard, and still to be answered when set
+	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated in the standard, and still to be answered when set
 		return failing(), "sessionPersistence is not served by this version"
 	}
 	backends := make([]backendRef, 0, len(spec.BackendRefs))
@@ -59,16 +56,26 @@ func (r *resolver) httpAction(spec *gwv1.HTTPRouteRule) (action, string) {
 		backends = append(backends, backendRef{BackendRef: b.BackendRef, filters: b.Filters})
 	}
 	a, message := r.action(spec.Filters, backends)
-	if message != "" || a.forward == nil || spec.Timeouts == nil {
+	if message != "" || a.forward == nil {
 		return a, message
 	}
-	if a.forward.RequestTimeout, message = duration(spec.Timeouts.Request); message != "" {
-		return failing(), message
-	}
-	if a.forward.BackendTimeout, message = duration(spec.Timeouts.BackendRequest); message != "" {
+	if message = patience(spec, a.forward); message != "" {
 		return failing(), message
 	}
 	return a, ""
+}
+
+// patience reads how long a request may take and how often it is tried.
+func patience(spec *gwv1.HTTPRouteRule, forward *ir.Forward) string {
+	var message string
+	if forward.Retry, message = retry(spec.Retry); message != "" || spec.Timeouts == nil {
+		return message
+	}
+	if forward.RequestTimeout, message = duration("timeouts.request", spec.Timeouts.Request); message != "" {
+		return message
+	}
+	forward.BackendTimeout, message = duration("timeouts.backendRequest", spec.Timeouts.BackendRequest)
+	return message
 }
 
 func httpMatch(m gwv1.HTTPRouteMatch) ir.Match {

@@ -202,8 +202,8 @@ var requests = []struct {
 	},
 	{
 		"a rule with a filter that is not served answers 500 and the others go on", "a:80:",
-		httpRoute("r", "1", "  rules: [{matches: [{path: {value: /cors}}], filters: [{type: CORS, cors: {}}], backendRefs: [{name: one, port: 80}]}, {backendRefs: [{name: two, port: 80}]}]"),
-		"x.org", "/cors", "500",
+		httpRoute("r", "1", "  rules: [{matches: [{path: {value: /auth}}], filters: [{type: ExternalAuth}], backendRefs: [{name: one, port: 80}]}, {backendRefs: [{name: two, port: 80}]}]"),
+		"x.org", "/auth", "500",
 	},
 	{
 		"editing the Host header is not served", "a:80:",
@@ -271,7 +271,7 @@ func TestParentConditions(t *testing.T) {
 		{"a Service that is missing", "a:80:", httpRoute("r", "1", "  rules: [{backendRefs: [{name: none, port: 80}]}]"), "ResolvedRefs", "BackendNotFound", outcome.False},
 		{"a kind that is not served", "a:80:", httpRoute("r", "1", "  rules: [{backendRefs: [{name: x, kind: Unknown, port: 80}]}]"), "ResolvedRefs", "InvalidKind", outcome.False},
 		{
-			"no rule can be served", "a:80:", httpRoute("r", "1", "  rules: [{filters: [{type: CORS, cors: {}}]}]"),
+			"no rule can be served", "a:80:", httpRoute("r", "1", "  rules: [{filters: [{type: ExternalAuth}]}]"),
 			"Accepted", "UnsupportedValue", outcome.False,
 		},
 		{

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
@@ -8,8 +9,13 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// Router is the name of the filter that sends a request on. It ends every chain.
-const Router = "envoy.filters.http.router"
+// The names of the filters, by which routes configure them.
+const (
+	// CORS answers preflight requests, and does nothing for a route without a policy.
+	CORS = "envoy.filters.http.cors"
+	// Router sends a request on. It ends every chain.
+	Router = "envoy.filters.http.router"
+)
 
 // step is one HTTP filter. Its configuration is the same everywhere, because changing it drains every connection of the listener:
 // whatever differs between routes belongs in a route's typed_per_filter_config.
@@ -20,6 +26,7 @@ type step struct {
 
 // order is the way of a request through a proxy, from the client's side. A response takes it backwards.
 var order = []step{
+	{CORS, &corsv3.Cors{}},
 	{Router, &routerv3.Router{}},
 }
 

@@ -23,6 +23,7 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 	action := &routev3.RouteAction{ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR}
 	rewrite(action, f.Rewrite, replacement)
 	timeouts(action, f)
+	retries(action, f)
 	action.RequestMirrorPolicies = mirrors(f.Mirrors)
 
 	requestHeaders := rule.RequestHeaders
@@ -40,6 +41,11 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 
 // destination says which cluster gets a request. A single one that edits nothing needs no draw.
 func destination(action *routev3.RouteAction, backends []ir.WeightedBackend) {
+	common := hostname(backends[0])
+	differ := slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return hostname(b) != common })
+	if common != "" && !differ {
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: common}
+	}
 	if only := backends[0]; len(backends) == 1 && only.RequestHeaders.IsZero() && only.ResponseHeaders.IsZero() {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: clusterName(only.Backend)}
 		return
@@ -49,9 +55,20 @@ func destination(action *routev3.RouteAction, backends []ir.WeightedBackend) {
 		share := &routev3.WeightedCluster_ClusterWeight{Name: clusterName(b.Backend), Weight: wrapperspb.UInt32(b.Weight)}
 		share.RequestHeadersToAdd, share.RequestHeadersToRemove = headers(b.RequestHeaders)
 		share.ResponseHeadersToAdd, share.ResponseHeadersToRemove = headers(b.ResponseHeaders)
+		if name := hostname(b); name != "" && differ {
+			share.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: name}
+		}
 		shares[i] = share
 	}
 	action.ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: &routev3.WeightedCluster{Clusters: shares}}
+}
+
+// hostname is what a backend wants the Host header to be, or empty.
+func hostname(b ir.WeightedBackend) string {
+	if b.Rewrite == nil {
+		return ""
+	}
+	return b.Rewrite.Hostname
 }
 
 func clusterName(backend string) string {

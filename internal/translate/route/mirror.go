@@ -18,7 +18,7 @@ func mirrors(all []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 		}
 		policies = append(policies, &routev3.RouteAction_RequestMirrorPolicy{
 			Cluster:                       m.Backend,
-			RuntimeFraction:               &corev3.RuntimeFractionalPercent{DefaultValue: share(m.Numerator, m.Denominator)},
+			RuntimeFraction:               &corev3.RuntimeFractionalPercent{DefaultValue: share(uint64(m.Numerator), uint64(m.Denominator))},
 			DisableShadowHostSuffixAppend: true,
 		})
 	}
@@ -27,9 +27,8 @@ func mirrors(all []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 
 // share is a fraction in the denominators Envoy has: hundredths where they are exact, otherwise the nearest millionth. A fraction of
 // nothing is the whole.
-func share(numerator, denominator uint32) *typev3.FractionalPercent {
+func share(n, d uint64) *typev3.FractionalPercent {
 	const hundred, million = 100, 1_000_000
-	n, d := uint64(numerator), uint64(denominator)
 	if d == 0 || n >= d {
 		n, d = 1, 1
 	}

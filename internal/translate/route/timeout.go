@@ -16,21 +16,23 @@ const patience = 5 * time.Minute
 // timeouts always sets the route's timeout: Gateway API has no default, Envoy has 15 seconds.
 func timeouts(action *routev3.RouteAction, f *ir.Forward) {
 	action.Timeout = durationpb.New(0)
-	whole := f.RequestTimeout
-	if whole == nil {
-		// A request is tried once, so bounding the try bounds the exchange.
-		whole = f.BackendTimeout
+	longest := f.RequestTimeout
+	if longest == nil {
+		longest = f.BackendTimeout
 	} else if f.BackendTimeout != nil && *f.BackendTimeout > 0 {
 		action.RetryPolicy = &routev3.RetryPolicy{
 			NumRetries:    wrapperspb.UInt32(0),
 			PerTryTimeout: durationpb.New(*f.BackendTimeout),
 		}
 	}
-	if whole == nil {
+	if longest == nil {
 		return
 	}
-	action.Timeout = durationpb.New(*whole)
-	if *whole == 0 || *whole > patience {
-		action.IdleTimeout = durationpb.New(*whole)
+	if f.RequestTimeout != nil || f.Retry == nil {
+		// Where a request is tried once, bounding the try bounds the exchange.
+		action.Timeout = durationpb.New(*longest)
+	}
+	if *longest == 0 || *longest > patience {
+		action.IdleTimeout = durationpb.New(*longest)
 	}
 }

@@ -11,21 +11,22 @@ import (
 func VirtualHost(host ir.VirtualHost) *routev3.VirtualHost {
 	routes := make([]*routev3.Route, 0, len(host.Rules))
 	for i := range host.Rules {
-		rule := &host.Rules[i]
-		for _, v := range variants(rule.Match.Path, pathEdit(rule)) {
-			routes = append(routes, route(host.Domain, rule, v))
+		for _, p := range parts(&host.Rules[i]) {
+			for _, v := range variants(p.Match.Path, pathEdit(p.Rule)) {
+				v.match.RuntimeFraction = p.fraction
+				routes = append(routes, route(host.Domain, p.Rule, v))
+			}
 		}
 	}
-	return &routev3.VirtualHost{
-		Name:    host.Domain,
-		Domains: []string{host.Domain},
-		Routes:  routes,
-	}
+	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
+	vh.Routes = routes
+	return vh
 }
 
 func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
 	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match)}
 	r.ResponseHeadersToAdd, r.ResponseHeadersToRemove = headers(rule.ResponseHeaders)
+	cors(r, rule.CORS)
 	switch {
 	case rule.Redirect != nil:
 		r.Action = &routev3.Route_Redirect{Redirect: redirect(domain, rule.Redirect, v.replacement)}

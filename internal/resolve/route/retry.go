@@ -1,0 +1,27 @@
+package route
+
+import (
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// retry reads when a request is tried again. The standard: once when nothing is said, never when it is zero.
+func retry(spec *gwv1.HTTPRouteRetry) (*ir.Retry, string) {
+	if spec == nil || (spec.Attempts != nil && *spec.Attempts <= 0) {
+		return nil, ""
+	}
+	r := &ir.Retry{Attempts: 1}
+	if spec.Attempts != nil {
+		r.Attempts = uint32(*spec.Attempts) //nolint:gosec // positive, see above
+	}
+	for _, code := range spec.Codes {
+		r.Codes = append(r.Codes, uint32(code)) //nolint:gosec // from 400 to 599, validated by the API server
+	}
+	slices.Sort(r.Codes)
+	backoff, message := duration("retry.backoff", spec.Backoff)
+	r.Backoff = backoff
+	return r, message
+}

@@ -1,0 +1,60 @@
+package route_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	const safe = "connect-failure,refused-stream,unavailable,reset-before-request,retriable-status-codes"
+	tests := []struct {
+		name             string
+		retry            ir.Retry
+		request, backend time.Duration
+		wantOn           string
+		wantWhole        time.Duration
+		wantPerTry       time.Duration
+		wantBase         time.Duration
+	}{
+		{"what the backend can not have processed is tried again", ir.Retry{Attempts: 2}, 0, 0, safe, 0, 0, 0},
+		{"codes are tried again", ir.Retry{Attempts: 1, Codes: []uint32{500, 503}}, 0, 0, safe, 0, 0, 0},
+		{"the request's timeout bounds all tries", ir.Retry{Attempts: 1}, time.Second, 0, safe, time.Second, 0, 0},
+		{"a try that times out is followed by the next", ir.Retry{Attempts: 1}, time.Minute, time.Second, safe + ",reset", time.Minute, time.Second, 0},
+		{"the backend's timeout does not bound all tries", ir.Retry{Attempts: 1}, 0, time.Second, safe + ",reset", 0, time.Second, 0},
+		{"the wait is at least the backoff", ir.Retry{Attempts: 1, Backoff: new(100 * time.Millisecond)}, 0, 0, safe, 0, 0, 100 * time.Millisecond},
+		{"no wait is as short as Envoy allows", ir.Retry{Attempts: 1, Backoff: new(time.Duration(0))}, 0, 0, safe, 0, 0, time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rule := to("r", path(ir.Prefix, "/"))
+			rule.Forward.Retry = &tt.retry
+			if tt.request > 0 {
+				rule.Forward.RequestTimeout = &tt.request
+			}
+			if tt.backend > 0 {
+				rule.Forward.BackendTimeout = &tt.backend
+			}
+			action := only(t, rule).GetRoute()
+			policy := action.GetRetryPolicy()
+			if policy.GetNumRetries().GetValue() != tt.retry.Attempts || len(policy.GetRetriableStatusCodes()) != len(tt.retry.Codes) {
+				t.Errorf("got %v", policy)
+			}
+			if policy.GetRetryOn() != tt.wantOn {
+				t.Errorf("tries again on %q, want %q", policy.GetRetryOn(), tt.wantOn)
+			}
+			if got := action.GetTimeout().AsDuration(); got != tt.wantWhole {
+				t.Errorf("timeout is %v, want %v", got, tt.wantWhole)
+			}
+			if got := policy.GetPerTryTimeout().AsDuration(); got != tt.wantPerTry {
+				t.Errorf("timeout of a try is %v, want %v", got, tt.wantPerTry)
+			}
+			if got := policy.GetRetryBackOff().GetBaseInterval().AsDuration(); got != tt.wantBase {
+				t.Errorf("backoff is %v, want %v", got, tt.wantBase)
+			}
+		})
+	}
+}

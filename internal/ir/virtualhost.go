@@ -8,6 +8,9 @@ type VirtualHost struct {
 	Table string
 	// Domain is an exact hostname, `*.suffix`, or `*`.
 	Domain string
+	// Chain is the one chain whose connections may ask for the domain, the [Chain.Name]; requests that come by another chain of the port
+	// are misdirected and get 421. Empty lets every connection ask.
+	Chain string
 	// Rules are in order of precedence: the first that matches a request answers it. A request that none matches gets 404.
 	Rules []Rule
 }

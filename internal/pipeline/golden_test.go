@@ -78,7 +78,11 @@ func irOf(g *graph) map[string]any {
 	out := map[string]any{}
 	for _, key := range g.hosts.Keys(nil) {
 		host, _ := g.hosts.Get(nil, key)
-		out["virtual host "+key] = host.Rules
+		name := "virtual host " + key
+		out[name] = host.Rules
+		if host.Chain != "" {
+			out[name+" is served to chain"] = host.Chain
+		}
 	}
 	for _, key := range g.gateways.Keys(nil) {
 		r, _ := g.gateways.Get(nil, key)

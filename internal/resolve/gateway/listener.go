@@ -61,6 +61,7 @@ func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e
 	for i, e := range entries {
 		resolved = append(resolved, resolveListener(v, objects, gw, e, conflicts[i]))
 	}
+	markOverlaps(resolved)
 	return resolved
 }
 
@@ -106,18 +107,13 @@ func (l Listener) Usable() bool {
 	return l.Accepted && (!l.Terminates || len(l.Certificates) > 0)
 }
 
-// tableName is `<namespace>/<gateway>/<port>`, which all HTTP listeners of a port share. Each HTTPS listener has a table of its own,
-// because the TLS server name has already chosen the listener.
+// tableName is `<namespace>/<gateway>/<port>`, which all HTTP listeners of a port share, and so do all HTTPS listeners. There is none for
+// streams.
 func tableName(gw *gwv1.Gateway, l Listener) string {
-	name := fmt.Sprintf("%s/%s/%d", gw.Namespace, gw.Name, l.Port)
-	switch l.Protocol {
-	case ir.HTTP:
-		return name
-	case ir.HTTPS:
-		return name + "/" + l.ID
-	default:
+	if l.Protocol != ir.HTTP && l.Protocol != ir.HTTPS {
 		return ""
 	}
+	return fmt.Sprintf("%s/%s/%d", gw.Namespace, gw.Name, l.Port)
 }
 
 // terminates says whether the listener ends TLS itself, which is the standard's default.

@@ -21,6 +21,10 @@ func VirtualHost(v *store.View, tables *store.Table[[]gateway.ParentListener], r
 	if !ok {
 		return host
 	}
+	if owner.Protocol == ir.HTTPS {
+		// TLS has chosen a listener already: what came by another one must not get in here.
+		host.Chain = owner.ID
+	}
 	for _, c := range candidates(v, routes, byHost, GatewayOf(table), owner.ID, domain) {
 		host.Rules = append(host.Rules, settle(c.rule, owner))
 	}

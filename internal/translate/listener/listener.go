@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
@@ -50,10 +51,13 @@ func Listener(gateway ir.Name, port ir.Port) *listenerv3.Listener {
 
 func filterChain(port ir.Port, chain ir.Chain) *listenerv3.FilterChain {
 	fc := &listenerv3.FilterChain{Name: chain.Name}
-	if chain.RouteTable != "" {
-		fc.Filters = []*listenerv3.Filter{connectionManager(port, chain)}
-	} else {
+	switch {
+	case chain.RouteTable == "":
 		fc.Filters = []*listenerv3.Filter{tcpProxy(port, chain.Stream)}
+	case port.Protocol == ir.HTTPS:
+		fc.Filters = []*listenerv3.Filter{filter.CarryChainName(chain.Name), connectionManager(port, chain)}
+	default:
+		fc.Filters = []*listenerv3.Filter{connectionManager(port, chain)}
 	}
 	if port.Protocol.ChoosesByName() {
 		fc.FilterChainMatch = serverName(chain.ServerName)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/listener"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
 	"github.com/gatewright/gatewright/internal/translate/wire"
@@ -23,9 +24,9 @@ func plain() ir.Port {
 
 func secure() ir.Port {
 	return ir.Port{Number: 8443, Protocol: ir.HTTPS, Chains: []ir.Chain{
-		{Name: "a", ServerName: "a.example", Certificates: []string{"infra/a-rsa", "infra/a-ecdsa"}, RouteTable: "infra/edge/8443/a"},
-		{Name: "any", Certificates: []string{"infra/any"}, RouteTable: "infra/edge/8443/any"},
-		{Name: "wild", ServerName: "*.example", Certificates: []string{"infra/wild"}, RouteTable: "infra/edge/8443/wild"},
+		{Name: "a", ServerName: "a.example", Certificates: []string{"infra/a-rsa", "infra/a-ecdsa"}, RouteTable: "infra/edge/8443"},
+		{Name: "any", Certificates: []string{"infra/any"}, RouteTable: "infra/edge/8443"},
+		{Name: "wild", ServerName: "*.example", Certificates: []string{"infra/wild"}, RouteTable: "infra/edge/8443"},
 	}}
 }
 
@@ -64,19 +65,22 @@ func TestListenerChains(t *testing.T) {
 		}
 	})
 	tests := []struct {
-		name, serverName, table string
+		name, serverName, chain string
 	}{
-		{"an exact server name goes before a wildcard", "a.example", "infra/edge/8443/a"},
-		{"a wildcard takes the names below it", "b.example", "infra/edge/8443/wild"},
-		{"another name goes to the chain without one", "a.test", "infra/edge/8443/any"},
-		{"no name goes to the chain without one", "", "infra/edge/8443/any"},
+		{"an exact server name goes before a wildcard", "a.example", "a"},
+		{"a wildcard takes the names below it", "b.example", "wild"},
+		{"another name goes to the chain without one", "a.test", "any"},
+		{"no name goes to the chain without one", "", "any"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			chain := choose(listener.Listener(edge, secure()), tt.serverName)
-			if table := manager(t, chain).GetRds().GetRouteConfigName(); table != tt.table {
-				t.Errorf("%q is answered from %q, want %q", tt.serverName, table, tt.table)
+			if chain.GetName() != tt.chain {
+				t.Errorf("%q is answered by %q, want %q", tt.serverName, chain.GetName(), tt.chain)
+			}
+			if first := chain.GetFilters()[0]; !proto.Equal(first, filter.CarryChainName(tt.chain)) {
+				t.Errorf("requests of chain %q do not know by which chain they came: %v", tt.chain, first)
 			}
 		})
 	}
@@ -151,7 +155,7 @@ func TestConnectionManager(t *testing.T) {
 func manager(t *testing.T, chain *listenerv3.FilterChain) *hcmv3.HttpConnectionManager {
 	t.Helper()
 	var m hcmv3.HttpConnectionManager
-	if err := chain.GetFilters()[0].GetTypedConfig().UnmarshalTo(&m); err != nil {
+	if err := chain.GetFilters()[len(chain.GetFilters())-1].GetTypedConfig().UnmarshalTo(&m); err != nil {
 		t.Fatal(err)
 	}
 	return &m

@@ -19,7 +19,11 @@ func VirtualHost(host ir.VirtualHost) *routev3.VirtualHost {
 		}
 	}
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
-	vh.Routes = routes
+	if host.Chain == "" {
+		vh.Routes = routes
+	} else {
+		vh.Matcher = guard(host.Chain, routes)
+	}
 	return vh
 }
 

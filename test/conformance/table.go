@@ -33,6 +33,8 @@ A test in italics is provisional: the suite's authors do not count it yet.
   answered with what the request asks for, with and without credentials. The filter is refused beside a redirect.
 - **Misdirected requests.** All HTTPS listeners of a port know each other's hostnames: a request whose host belongs to another listener than
   the connection's is answered 421, and one whose host belongs to none 404.
+- **ListenerSets.** A listener that waits for a certificate keeps its place against those behind it, but a ListenerSet with nothing else is not
+  accepted. Where a listener loses to one of a ListenerSet in another namespace, the message does not say which.
 - **Regular expressions** are RE2, match the whole value, and come after prefixes in the order of precedence, but before the prefix ` + "`/`" + `.
 `
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -17,12 +18,13 @@ func markOverlaps(listeners []Listener) {
 		var others []string
 		for j := range listeners {
 			if i != j && overlap(l, &listeners[j]) {
-				others = append(others, listeners[j].ID)
+				others = append(others, listeners[j].seenFrom(l))
 			}
 		}
 		if len(others) == 0 {
 			continue
 		}
+		others = slices.Compact(others)
 		l.Conditions = append(l.Conditions, outcome.Condition{
 			Type: string(gwv1.ListenerConditionOverlappingTLSConfig), State: outcome.True,
 			Reason: string(gwv1.ListenerReasonOverlappingHostnames),
@@ -30,6 +32,15 @@ func markOverlaps(listeners []Listener) {
 				some(others)),
 		})
 	}
+}
+
+// seenFrom names the listener to whoever reads the conditions of another, with the care that [entry.seenFrom] takes too.
+func (l *Listener) seenFrom(other *Listener) string {
+	namespace, _, _ := strings.Cut(l.Set, "/")
+	if l.Set == "" || other.Set == "" || namespace == other.Namespaces.Home {
+		return l.ID
+	}
+	return "another ListenerSet"
 }
 
 // some names the first few.

@@ -132,12 +132,19 @@ func TestAParentOfAnotherKindIsNoGateway(t *testing.T) {
 
 func TestASiblingOfAnotherNamespaceStaysNameless(t *testing.T) {
 	t.Parallel()
-	r := resolve(t, strings.Replace(takes, "from: Same", "from: All", 1)+
-		set("secret/plans", "01", "[{name: x, port: 81, protocol: HTTP}]")+set("infra/b", "02", "[{name: x, port: 81, protocol: HTTP}]"))
-	i := slices.IndexFunc(r.Listeners, func(l gateway.Listener) bool { return l.ID == "infra/b/x" })
-	for _, condition := range r.Listeners[i].Conditions {
-		if strings.Contains(condition.Message, "secret") || strings.Contains(condition.Message, "plans") {
-			t.Errorf("%s tells of a sibling: %s", condition.Type, condition.Message)
-		}
+	for _, c := range []struct{ name, theirs, ours string }{
+		{"that won a conflict", "[{name: x, port: 81, protocol: HTTP}]", "[{name: x, port: 81, protocol: HTTP}]"},
+		{"that has hostnames in common", "[{name: x, port: 443, protocol: HTTPS}]", "[{name: x, port: 443, protocol: HTTPS, hostname: a.org}]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := resolve(t, strings.Replace(takes, "from: Same", "from: All", 1)+set("secret/plans", "01", c.theirs)+set("infra/b", "02", c.ours))
+			i := slices.IndexFunc(r.Listeners, func(l gateway.Listener) bool { return l.ID == "infra/b/x" })
+			for _, condition := range r.Listeners[i].Conditions {
+				if strings.Contains(condition.Message, "secret") || strings.Contains(condition.Message, "plans") {
+					t.Errorf("%s tells of a sibling: %s", condition.Type, condition.Message)
+				}
+			}
+		})
 	}
 }

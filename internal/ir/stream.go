@@ -1,10 +1,17 @@
 package ir
 
+import "slices"
+
 // Stream sends whole connections, or the datagrams of one client, to one of Backends.
 type Stream struct {
 	// Route tells people where it comes from: `<kind>/<namespace>/<name>`.
 	Route    string
 	Backends []StreamBackend
+}
+
+// Leads says whether any client gets through to a backend.
+func (s Stream) Leads() bool {
+	return slices.ContainsFunc(s.Backends, func(b StreamBackend) bool { return b.Backend != "" && b.Weight > 0 })
 }
 
 // Passthrough is the stream for bytes that the client has encrypted for the backend.

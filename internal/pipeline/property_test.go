@@ -117,6 +117,38 @@ func TestIncrementalEqualsCold(t *testing.T) {
 	}
 }
 
+// TestEveryChainOfAPortCanBeChosen: Envoy refuses a listener with two chains of one name or for the same clients, and with it all that
+// shares the port.
+func TestEveryChainOfAPortCanBeChosen(t *testing.T) {
+	t.Parallel()
+	w := world{rand.New(rand.NewPCG(7, 8))} //nolint:gosec // a fixed seed on purpose
+	g := newGraph()
+	shared, streams := 0, 0
+	for range steps {
+		g.objects.Apply(w.change())
+		g.memo.Run()
+		for _, key := range g.ports.Keys(nil) {
+			port, _ := g.ports.Get(nil, key)
+			names, servers := map[string]bool{}, map[string]bool{}
+			for _, c := range port.Chains {
+				if names[c.Name] || servers[c.ServerName] {
+					t.Fatalf("port %s has two chains like %+v: %+v", key, c, port.Chains)
+				}
+				names[c.Name], servers[c.ServerName] = true, true
+				if c.Stream != nil {
+					streams++
+				}
+			}
+			if len(port.Chains) > 1 {
+				shared++
+			}
+		}
+	}
+	if shared == 0 || streams == 0 {
+		t.Errorf("the world is too small: %d shared ports, %d streams", shared, streams)
+	}
+}
+
 func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	w := world{rand.New(rand.NewPCG(3, 4))} //nolint:gosec // a fixed seed on purpose

@@ -10,6 +10,7 @@ import (
 )
 
 // Port completes a port of a Gateway with the routes that forward whole connections. Of a port that forwards none, it reads no route.
+// A TCP or UDP port whose clients would all be turned away is not opened, so that they are refused at once.
 func Port(v *store.View, routes *store.Table[Resolved], byListener *store.Index[Resolved], gatewayKey string, port ir.Port) ir.Port {
 	complete := ir.Port{Number: port.Number, Protocol: port.Protocol}
 	for _, listener := range port.Chains {
@@ -20,7 +21,7 @@ func Port(v *store.View, routes *store.Table[Resolved], byListener *store.Index[
 		streams := streamsOf(v, routes, byListener, gatewayKey, port, listener)
 		if port.Protocol.ChoosesByName() {
 			complete.Chains = append(complete.Chains, namedChains(listener, streams)...)
-		} else if stream, ok := streams[anyHost]; ok {
+		} else if stream, ok := streams[anyHost]; ok && stream.Leads() {
 			listener.Stream = stream
 			complete.Chains = append(complete.Chains, listener)
 		}

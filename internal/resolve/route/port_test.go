@@ -14,7 +14,7 @@ func stream(name string, created int64, listener string, hosts ...route.Host) ro
 	return route.Resolved{
 		Kind: "TLSRoute", Name: ir.Name{Namespace: "infra", Name: name}, Created: created,
 		Attachments: []route.Attachment{{Gateway: "infra/gw", Listener: listener, Hosts: hosts}},
-		Stream:      &ir.Stream{Route: name},
+		Stream:      &ir.Stream{Route: name, Backends: []ir.StreamBackend{{Backend: "infra/s/80/tcp", Weight: 1}}},
 	}
 }
 
@@ -53,6 +53,12 @@ func TestPort(t *testing.T) {
 	}{
 		{"HTTP is as the Gateway has it", ir.HTTP, []ir.Chain{{Name: "http", RouteTable: "table"}}, nil, " → table"},
 		{"a TCP port without routes has nothing to serve", ir.TCP, []ir.Chain{open("l", "")}, nil, ""},
+		{
+			"nor has one whose backend does not exist", ir.TCP,
+			[]ir.Chain{open("l", "")},
+			[]route.Resolved{{Attachments: stream("a", 1, "l", host("*", "*")).Attachments, Stream: &ir.Stream{Backends: []ir.StreamBackend{{Weight: 1}}}}},
+			"",
+		},
 		{
 			"the older route has the TCP port", ir.TCP,
 			[]ir.Chain{open("l", "")},

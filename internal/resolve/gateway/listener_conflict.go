@@ -13,20 +13,40 @@ import (
 // listener never takes one away that serves. One that lost, or that is not served anyway, takes nothing from others.
 func findConflicts(entries []entry) []*refs.Problem {
 	conflicts := make([]*refs.Problem, len(entries))
-	byPort := map[socket][]entry{}
+	taken := map[socket]claims{}
 	for i, e := range entries {
 		port := socketOf(e.spec)
-		winners := byPort[port]
-		for _, winner := range winners {
-			if conflicts[i] = conflict(e, winner); conflicts[i] != nil {
-				break
-			}
+		held, ok := taken[port]
+		if !ok {
+			held = claims{first: e, byHostname: map[string]entry{}}
 		}
+		conflicts[i] = held.conflict(e)
 		if conflicts[i] == nil && e.unsupported == nil {
-			byPort[port] = append(winners, e)
+			held.byHostname[hostnameOf(e.spec)] = e
+			taken[port] = held
 		}
 	}
 	return conflicts
+}
+
+// claims are the listeners that share a socket, none of which is in conflict with another. So whoever comes either is at odds with all
+// of them, and the first one tells, or at most with the one that has its hostname.
+type claims struct {
+	first      entry
+	byHostname map[string]entry
+}
+
+func (c claims) conflict(e entry) *refs.Problem {
+	if len(c.byHostname) == 0 {
+		return nil
+	}
+	if problem := conflict(e, c.first); problem != nil {
+		return problem
+	}
+	if winner, ok := c.byHostname[hostnameOf(e.spec)]; ok {
+		return conflict(e, winner)
+	}
+	return nil
 }
 
 // socket is what two listeners may fight over: a TCP and a UDP port of the same number are two.

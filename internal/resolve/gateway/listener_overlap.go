@@ -13,24 +13,66 @@ import (
 // markOverlaps tells each listener with TLS which others of its port have a hostname in common with it. GEP-3567: a client may use one
 // connection for both.
 func markOverlaps(listeners []Listener) {
-	for i := range listeners {
-		l := &listeners[i]
-		var others []string
-		for j := range listeners {
-			if i != j && overlap(l, &listeners[j]) {
-				others = append(others, listeners[j].seenFrom(l))
-			}
-		}
+	for i, others := range findOverlaps(listeners) {
 		if len(others) == 0 {
 			continue
 		}
-		others = slices.Compact(others)
-		l.Conditions = append(l.Conditions, outcome.Condition{
+		slices.Sort(others)
+		var names []string
+		for _, j := range slices.Compact(others) {
+			names = append(names, listeners[j].seenFrom(&listeners[i]))
+		}
+		listeners[i].Conditions = append(listeners[i].Conditions, outcome.Condition{
 			Type: string(gwv1.ListenerConditionOverlappingTLSConfig), State: outcome.True,
 			Reason: string(gwv1.ListenerReasonOverlappingHostnames),
 			Message: fmt.Sprintf("hostnames overlap with those of %s: a client may use one connection for both, and HTTP requests that come by the wrong one are answered 421",
-				some(others)),
+				some(slices.Compact(names))),
 		})
+	}
+}
+
+// findOverlaps lists for each listener the others it has a hostname in common with. Two hostnames have when one covers the other, so it is
+// enough to look each one up among those that could cover it.
+func findOverlaps(listeners []Listener) [][]int {
+	type place struct {
+		port     int32
+		hostname string
+	}
+	at := map[place][]int{}
+	for i, l := range listeners {
+		if l.Accepted && l.Protocol.ChoosesByName() {
+			at[place{l.Port, l.Hostname}] = append(at[place{l.Port, l.Hostname}], i)
+		}
+	}
+	overlaps := make([][]int, len(listeners))
+	for i, l := range listeners {
+		if !l.Accepted || !l.Protocol.ChoosesByName() {
+			continue
+		}
+		for _, hostname := range covering(l.Hostname) {
+			for _, j := range at[place{l.Port, hostname}] {
+				if i != j {
+					overlaps[i], overlaps[j] = append(overlaps[i], j), append(overlaps[j], i)
+				}
+			}
+		}
+	}
+	return overlaps
+}
+
+// covering lists the hostnames a listener could have that stand for every name this one stands for, itself first.
+func covering(hostname string) []string {
+	if hostname == "" {
+		return []string{""}
+	}
+	list := []string{hostname}
+	rest := strings.TrimPrefix(hostname, "*.")
+	for {
+		_, suffix, found := strings.Cut(rest, ".")
+		if !found {
+			return append(list, "")
+		}
+		list, rest = append(list, "*."+suffix), suffix
 	}
 }
 
@@ -50,15 +92,4 @@ func some(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-}
-
-func overlap(a, b *Listener) bool {
-	return a.Accepted && b.Accepted && a.Protocol.ChoosesByName() && b.Protocol.ChoosesByName() && a.Port == b.Port &&
-		(within(a.Hostname, b.Hostname) || within(b.Hostname, a.Hostname))
-}
-
-// within says whether every name a hostname stands for is also one of the other's.
-func within(hostname, other string) bool {
-	suffix, wildcard := strings.CutPrefix(other, "*")
-	return other == "" || hostname == other || (wildcard && strings.HasSuffix(hostname, suffix))
 }

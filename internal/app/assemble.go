@@ -36,6 +36,7 @@ type plane struct {
 	fleets    *fleetSink
 	statuses  *status.Writer
 	pipeline  *pipeline.Pipeline
+	watcher   *watch.Watcher
 	// synced says that everything that existed at the start has been read and handed out.
 	synced atomic.Bool
 }
@@ -53,8 +54,11 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	})
 	p.authority.OnChange(applier.Refresh)
 	p.fleets = newFleetSink(applier)
+	p.watcher = watch.New(mgr.GetCache(), log, p.observe)
+	statuses := p.watcher.Statuses(mgr.GetCache(), mgr.GetClient())
 	p.statuses = status.NewWriter(status.Options{
-		Reader: mgr.GetClient(), Client: mgr.GetClient(), Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
+		Reader: statuses, Client: statuses, Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
+		Events: mgr.GetClient(), Instance: o.Instance,
 	})
 	p.pipeline = pipeline.New(p.proxies, p.fleets, statusSink{p.statuses}, metrics.Registry)
 	server := xds.NewServer(p.proxies, log, metrics.Registry, nil)
@@ -65,7 +69,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Namespace: o.Namespace,
 			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
 		},
-		onEveryReplica(func(ctx context.Context) error { return p.run(ctx, mgr) }),
+		onEveryReplica(func(ctx context.Context) error { return p.run(ctx) }),
 		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
 		applier,
 		p.statuses,
@@ -84,8 +88,8 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 }
 
 // run reads everything, hands out what follows from it, lets proxies in, and goes on with what changes.
-func (p *plane) run(ctx context.Context, mgr manager.Manager) error {
-	if err := watch.Start(ctx, mgr.GetCache(), p.observe); err != nil {
+func (p *plane) run(ctx context.Context) error {
+	if err := p.watcher.Start(ctx); err != nil {
 		return err
 	}
 	p.pipeline.Start()
@@ -119,7 +123,10 @@ func (p *plane) serve(ctx context.Context, server *xds.Server, lives pki.Lifetim
 
 // ready says whether proxies can be sent here.
 func (p *plane) ready(*http.Request) error {
+	missing := p.watcher.Missing()
 	switch {
+	case !p.synced.Load() && len(missing) > 0:
+		return fmt.Errorf("the cluster does not serve %v; install the CRDs of the Gateway API", missing)
 	case !p.synced.Load():
 		return errors.New("not everything has been read yet")
 	case p.authority.Authority() == nil:

@@ -20,6 +20,8 @@ type Options struct {
 	LeaderElect    bool
 	LogLevel       string
 	LogFormat      string
+	// Instance is the name of this replica.
+	Instance string
 }
 
 // Command is the command line.
@@ -57,6 +59,7 @@ func (o *Options) complete() (*slog.Logger, error) {
 	if o.Namespace == "" {
 		return nil, errors.New("the namespace is not known; set --namespace or the environment variable POD_NAMESPACE")
 	}
+	o.Instance, _ = os.Hostname() // in a pod, its name
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = detectClusterDomain(resolvConf)
 	}

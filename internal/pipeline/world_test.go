@@ -16,9 +16,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/consts"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -59,6 +61,7 @@ var makers = []struct {
 	{store.ConfigMap, world.configMap},
 	{store.EndpointSlice, world.slice},
 	{store.Deployment, world.deployment},
+	{store.CustomResourceDefinition, world.definition},
 }
 
 // change makes an object come, change or go.
@@ -360,6 +363,15 @@ func (w world) deployment() metav1.Object {
 	d := &appsv1.Deployment{ObjectMeta: w.meta(pick(w, namespaces...), ir.FleetName("one", "ours"))}
 	own(&d.ObjectMeta)
 	d.Status.AvailableReplicas = w.Int32N(2)
+	return d
+}
+
+func (w world) definition() metav1.Object {
+	custom := pick(w, store.Customs...)
+	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: w.meta("", custom.Definition())}
+	d.Annotations = map[string]string{consts.BundleVersionAnnotation: pick(w, "v1.7.0", "v1.6.0")}
+	d.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: pick(w, custom.Versions...), Served: w.coin()}}
+	d.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
 	return d
 }
 

@@ -90,7 +90,7 @@ func (at seen) condition(stored metav1.Condition, wanted outcome.Condition) meta
 		ObservedGeneration: at.generation,
 		LastTransitionTime: at.now,
 		Reason:             wanted.Reason,
-		Message:            clip(wanted.Message),
+		Message:            clip(wanted.Message, maxMessage),
 	}
 	// The API server's own default conditions carry the beginning of time, which is no transition.
 	if stored.Status == condition.Status && stored.LastTransitionTime.Unix() > 0 {
@@ -100,9 +100,9 @@ func (at seen) condition(stored metav1.Condition, wanted outcome.Condition) meta
 }
 
 // clip shortens a message to what the API accepts, between characters.
-func clip(message string) string {
-	if len(message) <= maxMessage {
+func clip(message string, limit int) string {
+	if len(message) <= limit {
 		return message
 	}
-	return strings.ToValidUTF8(message[:maxMessage], "")
+	return strings.ToValidUTF8(message[:limit], "")
 }

@@ -21,6 +21,10 @@ var errStale = errors.New("the cache is older than our last write")
 type target[T any, P object[T], S, O any] struct {
 	status func(P) *S
 	merge  func(existing S, o O, now metav1.Time) S
+	// kind is given where there is something to announce.
+	kind Kind
+	// announce is what an event should say about a changed status, if anything.
+	announce func(before, after S) *announcement
 }
 
 type object[T any] interface {
@@ -33,6 +37,9 @@ var (
 	classTarget = target[gwv1.GatewayClass, *gwv1.GatewayClass, gwv1.GatewayClassStatus, outcome.Class]{
 		status: func(c *gwv1.GatewayClass) *gwv1.GatewayClassStatus { return &c.Status },
 		merge:  Class,
+
+		kind:     KindGatewayClass,
+		announce: announceClass,
 	}
 	gatewayTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, outcome.Gateway]{
 		status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
@@ -92,6 +99,9 @@ func (t target[T, P, S, O]) write(ctx context.Context, w *Writer, key string, o 
 	err := w.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(P(&cached), client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return "", err
+	}
+	if t.announce != nil {
+		w.events.announce(ctx, t.kind, changed, t.announce(existing, merged))
 	}
 	return changed.GetResourceVersion(), nil
 }

@@ -47,7 +47,7 @@ const (
 	repairPause = 100 * time.Millisecond
 )
 
-// Options is what a [Writer] needs. All fields but Workers are required.
+// Options is what a [Writer] needs. All fields but Events, Instance and Workers are required.
 type Options struct {
 	// Reader reads from the informers' cache.
 	Reader client.Reader
@@ -57,6 +57,9 @@ type Options struct {
 	Controller gwv1.GatewayController
 	Log        *slog.Logger
 	Metrics    prometheus.Registerer
+	// Events makes events, in the name of Instance, about what a condition alone might leave unnoticed.
+	Events   client.Writer
+	Instance string
 	// Workers is how many objects are written at the same time.
 	Workers int
 }
@@ -66,6 +69,7 @@ type Options struct {
 type Writer struct {
 	reader  client.Reader
 	client  client.StatusClient
+	events  announcer
 	log     *slog.Logger
 	metrics metrics
 	workers int
@@ -101,6 +105,7 @@ func NewWriter(o Options) *Writer {
 	w := &Writer{
 		reader:  o.Reader,
 		client:  o.Client,
+		events:  announcer{o.Events, o.Controller, o.Instance, o.Log},
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },

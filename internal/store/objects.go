@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -32,6 +33,9 @@ const (
 	ConfigMap        Kind = "ConfigMap"
 	EndpointSlice    Kind = "EndpointSlice"
 	Deployment       Kind = "Deployment"
+
+	// CustomResourceDefinition is watched for what it says about the kinds above.
+	CustomResourceDefinition Kind = "CustomResourceDefinition"
 )
 
 // Change is one object that came, changed or went.
@@ -61,6 +65,7 @@ type Objects struct {
 	ConfigMaps         *Table[*corev1.ConfigMap]
 	EndpointSlices     *Table[*discoveryv1.EndpointSlice]
 	Deployments        *Table[*appsv1.Deployment]
+	Definitions        *Table[*apiextensionsv1.CustomResourceDefinition]
 
 	// GrantsByNamespace finds the ReferenceGrants of a namespace.
 	GrantsByNamespace *Index[*gwv1.ReferenceGrant]
@@ -93,6 +98,7 @@ func NewObjects(s *Store) *Objects {
 		ConfigMaps:         NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
 		EndpointSlices:     NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
 		Deployments:        NewTable[*appsv1.Deployment](s, string(Deployment)),
+		Definitions:        NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
 	}
 	o.GrantsByNamespace = NewIndex(o.ReferenceGrants, "ReferenceGrant.byNamespace", grantNamespace)
 	o.ListenerSetsByGateway = NewIndex(o.ListenerSets, "ListenerSet.byGateway", listenerSetGateway)
@@ -115,6 +121,8 @@ func NewObjects(s *Store) *Objects {
 		ConfigMap:        into(o.ConfigMaps),
 		EndpointSlice:    into(o.EndpointSlices),
 		Deployment:       into(o.Deployments),
+
+		CustomResourceDefinition: into(o.Definitions),
 	}
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,4 +72,10 @@ func changedDeployment(before, after *appsv1.Deployment) bool {
 		b.ReadyReplicas != a.ReadyReplicas ||
 		b.AvailableReplicas != a.AvailableReplicas ||
 		b.UnavailableReplicas != a.UnavailableReplicas
+}
+
+func changedDefinition(before, after *apiextensionsv1.CustomResourceDefinition) bool {
+	return !maps.Equal(before.Annotations, after.Annotations) ||
+		!equality.Semantic.DeepEqual(before.Spec, after.Spec) ||
+		!equality.Semantic.DeepEqual(before.Status, after.Status)
 }

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -22,7 +23,8 @@ type Kind struct {
 	Changed func(before, after client.Object) bool
 	// ReportsStatus says that updates which changed nothing else are reported too, because we write this kind's status.
 	ReportsStatus bool
-	// Cache says which objects are cached and what is trimmed from them, where it differs from the default.
+	// Cache says which objects are cached and what is trimmed from them, where it differs from the default. A kind that the cluster may
+	// not serve can have none: a cache asks the cluster about each when it is made.
 	Cache *cache.ByObject
 }
 
@@ -62,12 +64,21 @@ var Kinds = []Kind{
 		Name: store.Deployment, Object: &appsv1.Deployment{}, Changed: typed(changedDeployment),
 		Cache: &cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "gatewright"})},
 	},
+	{
+		Name: store.CustomResourceDefinition, Object: &apiextensionsv1.CustomResourceDefinition{}, Changed: typed(changedDefinition),
+		Cache: &cache.ByObject{Transform: trimming(trimDefinition)},
+	},
 }
 
 // CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments our own, and of any object not the
 // fields that only its writer needs. An object it leaves out must be read without the cache.
 func CacheOptions() cache.Options {
-	options := cache.Options{DefaultTransform: trimming(trimNothing), ByObject: map[client.Object]cache.ByObject{}}
+	options := cache.Options{
+		DefaultTransform: trimming(trimNothing),
+		ByObject:         map[client.Object]cache.ByObject{},
+		// Nobody but a Watcher decides what is watched.
+		ReaderFailOnMissingInformer: true,
+	}
 	for _, kind := range Kinds {
 		if kind.Cache != nil {
 			options.ByObject[kind.Object] = *kind.Cache

@@ -3,9 +3,10 @@ package watch
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,23 +21,63 @@ type Event struct {
 	StatusOnly bool
 }
 
-// Start passes every object of every kind in [Kinds] to the sink, then each change. It returns when the sink has returned from all that existed
-// at the start, and goes on passing changes for as long as the cache runs. The cache must be running, or be started by somebody else.
-//
-// Changes of one kind come one after the other and in order; those of different kinds come from different goroutines.
-func Start(ctx context.Context, informers cache.Informers, sink func(Event)) error {
-	synced := make(map[store.Kind]toolscache.DoneChecker, len(Kinds))
+// Watcher follows every kind in [Kinds]: those of Kubernetes itself always, the others for as long as the cluster serves them.
+type Watcher struct {
+	informers cache.Informers
+	log       *slog.Logger
+	sink      func(Event)
+	// feeds has one for each kind that a definition brings, by the name of that definition.
+	feeds map[string]*feed
+}
+
+// New returns a Watcher of a cache, which must be running, or be started by somebody else. Changes of one kind reach the sink one after
+// the other and in order; those of different kinds come from different goroutines.
+func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher {
+	w := &Watcher{informers: informers, log: log, sink: sink, feeds: map[string]*feed{}}
 	for _, kind := range Kinds {
-		registration, err := kind.register(ctx, informers, sink)
+		if custom, ok := store.CustomOf(kind.Name); ok {
+			w.feeds[custom.Definition()] = newFeed(kind, custom, informers, log, sink)
+		}
+	}
+	return w
+}
+
+// Start passes every object to the sink, then each change. It returns when the sink has returned from all that existed at the start, which
+// includes waiting for the kinds without which nothing can be served, and goes on passing changes until the context ends.
+func (w *Watcher) Start(ctx context.Context) error {
+	synced := map[store.Kind]toolscache.DoneChecker{}
+	for _, kind := range Kinds {
+		if _, ok := store.CustomOf(kind.Name); ok {
+			continue
+		}
+		sink := w.sink
+		if kind.Name == store.CustomResourceDefinition {
+			sink = w.define
+		}
+		informer, err := kind.informer(ctx, w.informers, kind.Object)
+		if err != nil {
+			return err
+		}
+		registration, err := kind.listen(informer, sink)
 		if err != nil {
 			return err
 		}
 		synced[kind.Name] = registration.HasSyncedChecker()
 	}
-	var missing []string
+	// Once the definitions are known, each kind knows whether it is served.
+	missing := unfinished(ctx, store.CustomResourceDefinition, synced)
+	for _, f := range w.inOrder() {
+		f.report()
+		go f.follow(ctx)
+	}
 	for _, kind := range Kinds {
-		if !toolscache.WaitFor(ctx, "", synced[kind.Name]) {
-			missing = append(missing, string(kind.Name))
+		if _, ok := synced[kind.Name]; ok {
+			missing = append(missing, unfinished(ctx, kind.Name, synced)...)
+		}
+	}
+	for _, f := range w.inOrder() {
+		if !f.settle(ctx) {
+			missing = append(missing, string(f.kind.Name))
 		}
 	}
 	if missing != nil {
@@ -45,14 +86,59 @@ func Start(ctx context.Context, informers cache.Informers, sink func(Event)) err
 	return nil
 }
 
-func (k Kind) register(ctx context.Context, informers cache.Informers, sink func(Event)) (toolscache.ResourceEventHandlerRegistration, error) {
-	informer, err := informers.GetInformer(ctx, k.Object, cache.BlockUntilSynced(false))
-	if meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("the cluster does not serve %s: install the CRDs of Gateway API v1.7 or newer, standard channel, and start again: %w", k.Name, err)
+// Missing lists the kinds that the cluster does not serve and without which nothing can be.
+func (w *Watcher) Missing() []store.Kind {
+	var missing []store.Kind
+	for _, f := range w.inOrder() {
+		if f.custom.Required && f.served() == "" {
+			missing = append(missing, f.kind.Name)
+		}
 	}
+	return missing
+}
+
+// define takes an event of a definition. Those of other APIs are of no interest.
+func (w *Watcher) define(e Event) {
+	definition, _ := e.Object.(*apiextensionsv1.CustomResourceDefinition)
+	if definition != nil && !ofGatewayAPI(definition) {
+		return
+	}
+	w.sink(e)
+	if f, ok := w.feeds[e.Key]; ok {
+		f.want(f.custom.ServedVersion(definition))
+	}
+}
+
+func (w *Watcher) inOrder() []*feed {
+	feeds := make([]*feed, 0, len(w.feeds))
+	for _, custom := range store.Customs {
+		if f, ok := w.feeds[custom.Definition()]; ok {
+			feeds = append(feeds, f)
+		}
+	}
+	return feeds
+}
+
+func unfinished(ctx context.Context, kind store.Kind, synced map[store.Kind]toolscache.DoneChecker) []string {
+	done := synced[kind]
+	delete(synced, kind)
+	if toolscache.WaitFor(ctx, "", done) {
+		return nil
+	}
+	return []string{string(kind)}
+}
+
+// informer finds the informer for an object: of the kind's own type, or the same in another version, without a type.
+func (k Kind) informer(ctx context.Context, informers cache.Informers, object client.Object) (cache.Informer, error) {
+	informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", k.Name, err)
 	}
+	return informer, nil
+}
+
+// listen passes what an informer sees to the sink.
+func (k Kind) listen(informer cache.Informer, sink func(Event)) (toolscache.ResourceEventHandlerRegistration, error) {
 	// Changes are not repeated from time to time: everything that depends on one is computed from a store that does not forget.
 	registration, err := informer.AddEventHandlerWithResyncPeriod(k.handler(sink), 0)
 	if err != nil {
@@ -65,7 +151,7 @@ func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {
 			if object, ok := added.(client.Object); ok {
-				sink(Event{Change: k.change(object)})
+				k.pass(sink, object, false)
 			}
 		},
 		UpdateFunc: func(previous, updated any) {
@@ -76,7 +162,7 @@ func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
 			}
 			changed := k.Changed(before, after)
 			if changed || k.ReportsStatus {
-				sink(Event{Change: k.change(after), StatusOnly: !changed})
+				k.pass(sink, after, !changed)
 			}
 		},
 		DeleteFunc: func(deleted any) {
@@ -91,6 +177,11 @@ func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
 	}
 }
 
-func (k Kind) change(object client.Object) store.Change {
-	return store.Change{Kind: k.Name, Key: store.KeyOf(object), Object: object}
+func (k Kind) pass(sink func(Event), object client.Object, statusOnly bool) {
+	typed, err := k.typed(object)
+	if err != nil {
+		// The definition's schema has let it through, so it can only be one of another API with the same name.
+		return
+	}
+	sink(Event{Change: store.Change{Kind: k.Name, Key: store.KeyOf(object), Object: typed}, StatusOnly: statusOnly})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,49 +12,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
-	fcache "k8s.io/client-go/tools/cache/testing"
-	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// cluster is a source of objects for real informers.
-type cluster struct {
-	informertest.FakeInformers
-	sources map[store.Kind]*fcache.FakeControllerSource
-}
-
-func newCluster(t *testing.T) *cluster {
-	t.Helper()
-	c := &cluster{sources: map[store.Kind]*fcache.FakeControllerSource{}}
-	c.Scheme = newScheme(t)
-	c.InformersByGVK = map[schema.GroupVersionKind]toolscache.SharedIndexInformer{}
-	for _, kind := range Kinds {
-		source := fcache.NewFakeControllerSource()
-		c.sources[kind.Name] = source
-		c.InformersByGVK[gvkOf(t, c.Scheme, kind.Object)] = toolscache.NewSharedIndexInformer(source, kind.Object, 0, toolscache.Indexers{})
-	}
-	return c
-}
-
-func (c *cluster) run(ctx context.Context) {
-	for _, informer := range c.InformersByGVK {
-		go informer.RunWithContext(ctx)
-	}
-}
-
 func newScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), gwv1.Install(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), gwv1.Install(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	return scheme
@@ -96,20 +70,27 @@ func TestStartReturnsAfterTheSinkHasSeenEverything(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	const each = 50
+	kinds := 0
 	for _, kind := range Kinds {
+		if kind.Name == store.CustomResourceDefinition {
+			continue
+		}
+		kinds++
 		for i := range each {
 			object := clone(t, kind.Object)
 			object.SetName(fmt.Sprintf("object-%d", i))
-			c.sources[kind.Name].Add(object)
+			c.source(kind.Name).Add(object)
 		}
 	}
-	c.run(t.Context())
 	var seen atomic.Int32
-	err := Start(t.Context(), c, func(Event) {
+	err := New(c, slog.New(slog.DiscardHandler), func(e Event) {
+		if e.Kind == store.CustomResourceDefinition {
+			return
+		}
 		<-time.After(time.Millisecond) // a sink that takes its time
 		seen.Add(1)
-	})
-	if got, want := int(seen.Load()), each*len(Kinds); err != nil || got != want {
+	}).Start(t.Context())
+	if got, want := int(seen.Load()), each*kinds; err != nil || got != want {
 		t.Errorf("the sink had seen %d of %d objects; error: %v", got, want, err)
 	}
 }
@@ -119,13 +100,9 @@ func TestStartPassesChanges(t *testing.T) {
 	c := newCluster(t)
 	gateway := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "gw", Generation: 1}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "cert"}}
-	c.sources[store.Gateway].Add(gateway.DeepCopy())
-	c.sources[store.Secret].Add(secret.DeepCopy())
-	c.run(t.Context())
-	events := make(chan Event, 10)
-	if err := Start(t.Context(), c, func(e Event) { events <- e }); err != nil {
-		t.Fatal(err)
-	}
+	c.source(store.Gateway).Add(gateway.DeepCopy())
+	c.source(store.Secret).Add(secret.DeepCopy())
+	_, events := watching(t, c)
 	<-events
 	<-events
 
@@ -139,18 +116,18 @@ func TestStartPassesChanges(t *testing.T) {
 	// The source keeps and modifies what it is given, so it gets copies.
 	step(func() {
 		gateway.Generation = 2
-		c.sources[store.Gateway].Modify(gateway.DeepCopy())
+		c.source(store.Gateway).Modify(gateway.DeepCopy())
 	}, "Gateway infra/gw changed")
 	step(func() {
 		gateway.Status.Conditions = []metav1.Condition{{Type: "Accepted"}}
-		c.sources[store.Gateway].Modify(gateway.DeepCopy())
+		c.source(store.Gateway).Modify(gateway.DeepCopy())
 	}, "Gateway infra/gw status only")
-	step(func() { c.sources[store.Gateway].Delete(gateway.DeepCopy()) }, "Gateway infra/gw gone")
+	step(func() { c.source(store.Gateway).Delete(gateway.DeepCopy()) }, "Gateway infra/gw gone")
 	step(func() {
 		// The label does not count, so the next event is the deletion.
 		secret.Labels = map[string]string{"a": "b"}
-		c.sources[store.Secret].Modify(secret.DeepCopy())
-		c.sources[store.Secret].Delete(secret.DeepCopy())
+		c.source(store.Secret).Modify(secret.DeepCopy())
+		c.source(store.Secret).Delete(secret.DeepCopy())
 	}, "Secret infra/cert gone")
 }
 
@@ -175,24 +152,13 @@ func TestADeletionThatTheWatchMissedIsPassed(t *testing.T) {
 	}
 }
 
-func TestStartNamesTheKindThatIsMissing(t *testing.T) {
+func TestStartNamesTheKindThatCanNotBeWatched(t *testing.T) {
 	t.Parallel()
-	cases := []struct {
-		name string
-		err  error
-		want string
-	}{
-		{"a CRD that is not installed", &meta.NoKindMatchError{}, "install the CRDs"},
-		{"another failure", errors.New("connection refused"), "connection refused"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			err := Start(t.Context(), &informertest.FakeInformers{Scheme: newScheme(t), Error: c.err}, func(Event) {})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "GatewayClass") {
-				t.Errorf("got %v, want it to name the kind and to say %q", err, c.want)
-			}
-		})
+	c := newCluster(t)
+	c.refuse = errors.New("connection refused")
+	err := New(c, slog.New(slog.DiscardHandler), func(Event) {}).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), "Namespace") {
+		t.Errorf("got %v, want it to name the kind and to say why", err)
 	}
 }
 
@@ -200,8 +166,8 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := Start(ctx, newCluster(t), func(Event) {})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "EndpointSlice") {
+	err := New(newCluster(t), slog.New(slog.DiscardHandler), func(Event) {}).Start(ctx)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "Gateway") {
 		t.Errorf("got %v, want it to name the kinds that were not read", err)
 	}
 }

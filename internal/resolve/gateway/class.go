@@ -44,7 +44,7 @@ func Class(v *store.View, objects *store.Objects, name string) ResolvedClass {
 		Accepted: accepted.State == outcome.True,
 		Outcome: outcome.Class{
 			Generation: class.Generation,
-			Conditions: []outcome.Condition{accepted},
+			Conditions: []outcome.Condition{accepted, supportedVersion(v, objects)},
 			Features:   Features,
 		},
 	}

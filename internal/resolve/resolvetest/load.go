@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
@@ -33,6 +34,8 @@ var prototypes = map[store.Kind]func() metav1.Object{
 	store.Secret:           func() metav1.Object { return &corev1.Secret{} },
 	store.EndpointSlice:    func() metav1.Object { return &discoveryv1.EndpointSlice{} },
 	store.Deployment:       func() metav1.Object { return &appsv1.Deployment{} },
+
+	store.CustomResourceDefinition: func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 
 // Parse reads the documents of a YAML text as changes.

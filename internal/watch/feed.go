@@ -1,0 +1,235 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// retryPause is how long a kind waits that could not be watched, because the API server announces a definition before it serves it.
+const retryPause = time.Second
+
+// feed passes the objects of one kind for as long as the cluster serves it, in whichever version.
+type feed struct {
+	kind      Kind
+	custom    store.Custom
+	informers cache.Informers
+	log       *slog.Logger
+	sink      func(Event)
+	wake      chan struct{}
+
+	mu sync.Mutex
+	// wanted is the version that the cluster serves, and empty when it serves none.
+	wanted string
+	// current is where objects come from, and nil when there is nothing to come.
+	current *run
+	// keys says where each object that was passed on was seen last.
+	keys map[string]*run
+	// changed is closed, and made anew, when anything of the above changes.
+	changed chan struct{}
+}
+
+// run is one informer of a feed.
+type run struct {
+	// object says which informer it is.
+	object client.Object
+	cancel context.CancelFunc
+	// version is what it reads, synced says that it has read everything.
+	version string
+	synced  bool
+}
+
+func newFeed(kind Kind, custom store.Custom, informers cache.Informers, log *slog.Logger, sink func(Event)) *feed {
+	return &feed{
+		kind: kind, custom: custom, informers: informers, log: log.With("kind", string(kind.Name)), sink: sink,
+		wake: make(chan struct{}, 1), keys: map[string]*run{}, changed: make(chan struct{}),
+	}
+}
+
+// want says which version the cluster serves now.
+func (f *feed) want(version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wanted = version
+	f.announce()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// served is the version that the cluster serves.
+func (f *feed) served() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.wanted
+}
+
+// report tells the log about a kind that is not there at the start.
+func (f *feed) report() {
+	switch {
+	case f.served() != "":
+	case f.custom.Required:
+		f.log.Warn("the cluster does not serve a kind without which nothing can be done, waiting for it; install the CRDs of the Gateway API",
+			"definition", f.custom.Definition())
+	default:
+		f.log.Info("the cluster does not serve a kind, it is watched when its definition appears", "definition", f.custom.Definition())
+	}
+}
+
+// follow watches what the cluster serves, until the context ends.
+func (f *feed) follow(ctx context.Context) {
+	for {
+		var retry <-chan time.Time
+		if err := f.adjust(ctx); err != nil {
+			f.log.Warn("kind not watched yet, trying again", "error", err)
+			retry = time.After(retryPause)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.wake:
+		case <-retry:
+		}
+	}
+}
+
+// adjust makes the informer that runs the one that is wanted.
+func (f *feed) adjust(ctx context.Context) error {
+	f.mu.Lock()
+	wanted, previous := f.wanted, f.current
+	f.mu.Unlock()
+	switch {
+	case previous == nil && wanted == "", previous != nil && previous.version == wanted:
+		return nil
+	case wanted == "":
+		f.drop()
+		f.end(ctx, previous)
+		f.log.Info("the cluster no longer serves a kind, its objects are gone")
+		return nil
+	}
+	if err := f.begin(ctx, wanted); err != nil {
+		return err
+	}
+	f.log.Info("kind watched", "version", wanted)
+	return nil
+}
+
+// begin reads a version. What came from another stays until everything has been read, so that an upgrade takes nothing away.
+func (f *feed) begin(ctx context.Context, version string) error {
+	next := &run{version: version, object: f.kind.inVersion(f.custom, version)}
+	informer, err := f.kind.informer(ctx, f.informers, next.object)
+	if err != nil {
+		return err
+	}
+	ctx, next.cancel = context.WithCancel(ctx)
+	f.mu.Lock()
+	previous := f.current
+	f.current = next
+	f.announce()
+	f.mu.Unlock()
+	f.end(ctx, previous)
+	registration, err := f.kind.listen(informer, func(e Event) { f.pass(next, e) })
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		next.version = "" // which nobody wants, so that it is replaced
+		return err
+	}
+	go func() {
+		if toolscache.WaitFor(ctx, "", registration.HasSyncedChecker()) {
+			f.finish(next)
+		}
+	}()
+	return nil
+}
+
+// finish lets go of what was there before and did not come again.
+func (f *feed) finish(r *run) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.current != r {
+		return
+	}
+	f.sweep(func(seen *run) bool { return seen != r })
+	r.synced = true
+	f.announce()
+}
+
+// drop lets go of everything.
+func (f *feed) drop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current = nil
+	f.sweep(func(*run) bool { return true })
+	f.announce()
+}
+
+func (f *feed) sweep(gone func(seen *run) bool) {
+	for _, key := range slices.Sorted(maps.Keys(f.keys)) {
+		if gone(f.keys[key]) {
+			delete(f.keys, key)
+			f.sink(Event{Change: store.Change{Kind: f.kind.Name, Key: key}})
+		}
+	}
+}
+
+// end stops an informer. What it still has to say is not heard.
+func (f *feed) end(ctx context.Context, r *run) {
+	if r == nil {
+		return
+	}
+	r.cancel()
+	if err := f.informers.RemoveInformer(ctx, r.object); err != nil {
+		f.log.Warn("informer not removed", "error", err)
+	}
+}
+
+// pass hands on an event of the informer that counts.
+func (f *feed) pass(r *run, e Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.current != r {
+		return
+	}
+	if e.Object == nil {
+		delete(f.keys, e.Key)
+	} else {
+		f.keys[e.Key] = r
+	}
+	f.sink(e)
+}
+
+// settle waits until everything that is served has been passed on, and until it is served when nothing can be done without it.
+func (f *feed) settle(ctx context.Context) bool {
+	for {
+		f.mu.Lock()
+		done := f.wanted == "" && f.current == nil && !f.custom.Required ||
+			f.current != nil && f.current.version == f.wanted && f.current.synced
+		changed := f.changed
+		f.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+		}
+	}
+}
+
+// announce wakes those who wait for a change. The lock is held.
+func (f *feed) announce() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}

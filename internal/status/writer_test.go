@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,7 +41,7 @@ type bench struct {
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := gwv1.Install(scheme); err != nil {
+	if err := errors.Join(gwv1.Install(scheme), eventsv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{metrics: prometheus.NewRegistry()}
@@ -58,7 +59,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 		}).Build()
 	b.Writer = NewWriter(Options{
 		Reader: b.cluster, Client: b.cluster, Controller: ours, Metrics: b.metrics, Workers: 2,
-		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Events: b.cluster, Instance: "pod-1",
 	})
 	return b
 }

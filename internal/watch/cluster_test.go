@@ -118,8 +118,8 @@ func (c *cluster) GetInformer(_ context.Context, object client.Object, _ ...cach
 	}
 	held, ok := c.informers[gvk]
 	if !ok {
-		var ctx context.Context
-		ctx, held.stop = context.WithCancel(c.ctx)
+		ctx, stop := context.WithCancel(c.ctx)
+		held.stop = stop
 		held.SharedIndexInformer = toolscache.NewSharedIndexInformer(source, object, 0, toolscache.Indexers{})
 		c.informers[gvk] = held
 		go held.RunWithContext(ctx)

@@ -49,7 +49,13 @@ func (w *world) gateway(t *testing.T, name string) string {
 // route creates an HTTPRoute that sends a host to a Service.
 func (w *world) route(t *testing.T, name, gateway, host, service string) *gwv1.HTTPRoute {
 	t.Helper()
-	route := &gwv1.HTTPRoute{
+	route := httpRoute(name, gateway, host, service)
+	w.create(t, route)
+	return route
+}
+
+func httpRoute(name, gateway, host, service string) *gwv1.HTTPRoute {
+	return &gwv1.HTTPRoute{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: gwv1.HTTPRouteSpec{
 			CommonRouteSpec: gwv1.CommonRouteSpec{ParentRefs: []gwv1.ParentReference{{Name: gwv1.ObjectName(gateway)}}},
@@ -59,8 +65,6 @@ func (w *world) route(t *testing.T, name, gateway, host, service string) *gwv1.H
 			}}}}},
 		},
 	}
-	w.create(t, route)
-	return route
 }
 
 // routeAccepted says why a route is not accepted by Gatewright.
@@ -76,8 +80,8 @@ func (w *world) routeAccepted(ctx context.Context, route *gwv1.HTTPRoute) error 
 	return fmt.Errorf("route %s is not accepted: %+v", route.Name, route.Status)
 }
 
-// echo starts pods that answer with their own name, waits for them, and returns them.
-func (w *world) echo(t *testing.T, name string, replicas int32) []corev1.Pod {
+// echo starts pods that answer with their own name, waits for them, and returns them. The environment can make them speak something else than HTTP.
+func (w *world) echo(t *testing.T, name string, replicas int32, env ...corev1.EnvVar) []corev1.Pod {
 	t.Helper()
 	labels := map[string]string{"app": name}
 	w.create(t, &appsv1.Deployment{
@@ -90,7 +94,7 @@ func (w *world) echo(t *testing.T, name string, replicas int32) []corev1.Pod {
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{
 					Name:  "echo",
 					Image: echoImage,
-					Env:   []corev1.EnvVar{fieldEnv("POD_NAME", "metadata.name"), fieldEnv("NAMESPACE", "metadata.namespace")},
+					Env:   append(env, fieldEnv("POD_NAME", "metadata.name"), fieldEnv("NAMESPACE", "metadata.namespace")),
 				}}},
 			},
 		},

@@ -40,72 +40,73 @@ func installed(t *testing.T, version, channel string, change func(store.Custom, 
 	return objects
 }
 
+var versionCases = []struct {
+	name             string
+	version, channel string
+	change           func(store.Custom, *apiextensionsv1.CustomResourceDefinition)
+	state            outcome.State
+	says             []string
+}{
+	{
+		name: "the whole experimental channel is supported", version: "v1.7.0", channel: "experimental", change: asItIs,
+		state: outcome.True, says: []string{"v1.7.0, experimental channel"},
+	},
+	{
+		name: "so is the standard channel, and a patch release", version: "v1.7.3", channel: "standard", change: asItIs,
+		state: outcome.True, says: []string{"v1.7.3, standard channel"},
+	},
+	{
+		name: "an older minor is served as well as it can be", version: "v1.4.1", channel: "standard",
+		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+			d.Spec.Versions[0].Name = map[store.Kind]string{store.ReferenceGrant: "v1beta1", store.ListenerSet: "v7", store.TLSRoute: "v7"}[custom.Kind]
+			if d.Spec.Versions[0].Name == "" {
+				d.Spec.Versions[0].Name = "v1"
+			}
+		},
+		state: outcome.False,
+		says: []string{
+			"v1.4.1, standard channel", "read in another version: ReferenceGrant as v1beta1", "not served by the cluster: ListenerSet, TLSRoute",
+			"supports v1.7", "install the CRDs of v1.7.0",
+		},
+	},
+	{
+		name: "a newer minor is not recognised", version: "v1.8.0", channel: "standard", change: asItIs,
+		state: outcome.False, says: []string{"v1.8.0", "supports v1.7"},
+	},
+	{
+		name: "a missing kind is named", version: "v1.7.0", channel: "experimental",
+		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+			if custom.Kind == store.GRPCRoute {
+				d.Name = ""
+			}
+		},
+		state: outcome.False, says: []string{"not served by the cluster: GRPCRoute;"},
+	},
+	{
+		name: "a definition that is not established serves nothing", version: "v1.7.0", channel: "experimental",
+		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+			if custom.Kind == store.HTTPRoute {
+				d.Status.Conditions = nil
+			}
+		},
+		state: outcome.False, says: []string{"not served by the cluster: HTTPRoute;"},
+	},
+	{
+		name: "definitions of different versions are told apart", version: "v1.7.0", channel: "standard",
+		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+			if custom.Kind == store.UDPRoute {
+				d.Annotations = nil
+			}
+		},
+		state: outcome.False, says: []string{"of no known version (udproutes.gateway.networking.k8s.io) and v1.7.0 (backendtls"},
+	},
+}
+
+func asItIs(store.Custom, *apiextensionsv1.CustomResourceDefinition) {}
+
 func TestSupportedVersion(t *testing.T) {
 	t.Parallel()
-	asItIs := func(store.Custom, *apiextensionsv1.CustomResourceDefinition) {}
-	for _, c := range []struct {
-		name             string
-		version, channel string
-		change           func(store.Custom, *apiextensionsv1.CustomResourceDefinition)
-		state            outcome.State
-		says             []string
-	}{
-		{
-			name: "the whole experimental channel is supported", version: "v1.7.0", channel: "experimental", change: asItIs,
-			state: outcome.True, says: []string{"v1.7.0, experimental channel"},
-		},
-		{
-			name: "so is the standard channel, and a patch release", version: "v1.7.3", channel: "standard", change: asItIs,
-			state: outcome.True, says: []string{"v1.7.3, standard channel"},
-		},
-		{
-			name: "an older minor is served as well as it can be", version: "v1.4.1", channel: "standard",
-			change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
-				switch custom.Kind {
-				case store.ReferenceGrant:
-					d.Spec.Versions[0].Name = "v1beta1"
-				case store.ListenerSet, store.TLSRoute:
-					d.Name = ""
-				}
-			},
-			state: outcome.False,
-			says: []string{
-				"v1.4.1, standard channel", "read in another version: ReferenceGrant as v1beta1", "not served by the cluster: ListenerSet, TLSRoute",
-				"supports v1.7", "install the CRDs of v1.7.0",
-			},
-		},
-		{
-			name: "a newer minor is not recognised", version: "v1.8.0", channel: "standard", change: asItIs,
-			state: outcome.False, says: []string{"v1.8.0", "supports v1.7"},
-		},
-		{
-			name: "a missing kind is named", version: "v1.7.0", channel: "experimental",
-			change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
-				if custom.Kind == store.GRPCRoute {
-					d.Name = ""
-				}
-			},
-			state: outcome.False, says: []string{"not served by the cluster: GRPCRoute;"},
-		},
-		{
-			name: "a definition that is not established serves nothing", version: "v1.7.0", channel: "experimental",
-			change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
-				if custom.Kind == store.HTTPRoute {
-					d.Status.Conditions = nil
-				}
-			},
-			state: outcome.False, says: []string{"not served by the cluster: HTTPRoute;"},
-		},
-		{
-			name: "definitions of different versions are told apart", version: "v1.7.0", channel: "standard",
-			change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
-				if custom.Kind == store.UDPRoute {
-					d.Annotations = nil
-				}
-			},
-			state: outcome.False, says: []string{"of no known version (udproutes.gateway.networking.k8s.io) and v1.7.0 (backendtls"},
-		},
-	} {
+	for _, c := range versionCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			class := gateway.Class(nil, installed(t, c.version, c.channel, c.change), "gatewright")

@@ -1,0 +1,52 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+func TestAnEventTellsWhatDefinitionsTheClusterHasWhenThatChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, &gwv1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}})
+		b.start(t)
+		var told []string
+		say := func(state outcome.State, reason, message string) {
+			b.SetClass("c", outcome.Class{Conditions: []outcome.Condition{{Type: "SupportedVersion", State: state, Reason: reason, Message: message}}})
+			settle()
+		}
+		say(outcome.True, "SupportedVersion", "all there")
+		say(outcome.False, "UnsupportedVersion", "GRPCRoute is missing")
+		say(outcome.False, "UnsupportedVersion", strings.Repeat("é", 1000))
+		b.stop()
+		b.start(t) // a new leader repeats nothing
+
+		var events eventsv1.EventList
+		if err := b.cluster.List(t.Context(), &events, client.InNamespace("default")); err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(events.Items, func(x, y eventsv1.Event) int { return x.EventTime.Compare(y.EventTime.Time) })
+		for i := range events.Items {
+			e := &events.Items[i]
+			told = append(told, strings.Join([]string{e.Type, e.Reason, e.Regarding.Kind, e.Regarding.Name, string(e.Regarding.UID), e.ReportingInstance, e.Note}, " "))
+		}
+		want := []string{
+			"Normal SupportedVersion GatewayClass c u pod-1 all there",
+			"Warning UnsupportedVersion GatewayClass c u pod-1 GRPCRoute is missing",
+			"Warning UnsupportedVersion GatewayClass c u pod-1 " + strings.Repeat("é", 512),
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}

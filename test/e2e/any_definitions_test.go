@@ -1,0 +1,137 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
+	"sigs.k8s.io/gateway-api/pkg/consts"
+)
+
+// TestAnyDefinitions changes which definitions of the Gateway API the cluster has: the control plane goes on with what is there, says what
+// is not, and restarts in every situation. It is not parallel, because every other test needs the definitions.
+//
+//nolint:paralleltest // see above
+func TestAnyDefinitions(t *testing.T) {
+	w := newWorld(t)
+	w.restoreDefinitions(t)
+	w.echo(t, "echo", 1)
+	w.echoService(t, "echo")
+	address := w.gateway(t, "gateway")
+	w.route(t, "plain", "gateway", "plain.example.com", "echo")
+	w.waitServed(t, address, "plain.example.com")
+
+	t.Run("experimental", func(t *testing.T) {
+		w.install(t, consts.BundleVersion, "experimental")
+		w.classSays(t, time.Time{}, metav1.ConditionTrue, consts.BundleVersion, "experimental channel")
+	})
+	t.Run("standard only", func(t *testing.T) {
+		since := time.Now()
+		w.install(t, consts.BundleVersion, "standard")
+		w.classSays(t, since, metav1.ConditionTrue, consts.BundleVersion, "standard channel")
+		w.checkRestart(t)
+		w.waitServed(t, address, "plain.example.com")
+	})
+	t.Run("an older minor", func(t *testing.T) {
+		since := time.Now()
+		w.install(t, olderBundle, "standard")
+		w.classSays(t, since, metav1.ConditionFalse, olderBundle, "ReferenceGrant as v1beta1", "not served by the cluster: ListenerSet, TLSRoute")
+		w.checkRestart(t)
+		w.checkOlderGrant(t, address)
+	})
+	t.Run("a kind is missing at the start and appears later", func(t *testing.T) {
+		since := time.Now()
+		w.install(t, consts.BundleVersion, "standard", "grpcroutes."+gwv1.GroupName)
+		w.checkRestart(t)
+		w.classSays(t, since, metav1.ConditionFalse, "not served by the cluster: GRPCRoute;")
+		w.waitServed(t, address, "plain.example.com")
+		names := w.controllerNames(t)
+
+		since = time.Now()
+		w.install(t, consts.BundleVersion, "standard")
+		took := w.checkGRPC(t, address)
+		t.Logf("a gRPC route was served %s after it was created", took.Round(time.Millisecond))
+		if took > 10*time.Second {
+			t.Error("that is too late")
+		}
+		w.classSays(t, since, metav1.ConditionTrue, consts.BundleVersion)
+		w.sameControllers(t, names)
+	})
+}
+
+// checkRestart says how long a restart takes with the definitions that are there.
+func (w *world) checkRestart(t *testing.T) {
+	t.Helper()
+	took := w.restartControllers(t)
+	t.Logf("the controllers were ready %s after the restart", took.Round(time.Millisecond))
+	if took > 30*time.Second {
+		t.Error("that is too late")
+	}
+	w.sameControllers(t, nil)
+}
+
+// checkOlderGrant routes into another namespace, which takes a grant, and the cluster has grants of an older version only.
+func (w *world) checkOlderGrant(t *testing.T, address string) {
+	t.Helper()
+	other := newWorld(t)
+	other.echo(t, "echo", 1)
+	other.echoService(t, "echo")
+	other.create(t, &gwv1beta1.ReferenceGrant{
+		ObjectMeta: metav1.ObjectMeta{Name: "grant"},
+		Spec: gwv1.ReferenceGrantSpec{
+			From: []gwv1.ReferenceGrantFrom{{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: gwv1.Namespace(w.namespace)}},
+			To:   []gwv1.ReferenceGrantTo{{Kind: "Service"}},
+		},
+	})
+	route := httpRoute("granted", "gateway", "granted.example.com", "echo")
+	route.Spec.Rules[0].BackendRefs[0].Namespace = new(gwv1.Namespace(other.namespace))
+	w.create(t, route)
+	w.waitServed(t, address, "granted.example.com")
+}
+
+// checkGRPC says how long it takes until a new GRPCRoute is served.
+func (w *world) checkGRPC(t *testing.T, address string) time.Duration {
+	t.Helper()
+	w.echo(t, "grpc-echo", 1, corev1.EnvVar{Name: "GRPC_ECHO_SERVER", Value: "1"})
+	w.create(t, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "grpc-echo"},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": "grpc-echo"},
+			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(echoPort), AppProtocol: new("kubernetes.io/h2c")}},
+		},
+	})
+	w.create(t, &gwv1.GRPCRoute{
+		ObjectMeta: metav1.ObjectMeta{Name: "grpc"},
+		Spec: gwv1.GRPCRouteSpec{
+			CommonRouteSpec: gwv1.CommonRouteSpec{ParentRefs: []gwv1.ParentReference{{Name: "gateway"}}},
+			Hostnames:       []gwv1.Hostname{"grpc.example.com"},
+			Rules: []gwv1.GRPCRouteRule{{BackendRefs: []gwv1.GRPCBackendRef{{BackendRef: gwv1.BackendRef{
+				BackendObjectReference: gwv1.BackendObjectReference{Name: "grpc-echo", Port: new(gwv1.PortNumber(80))},
+			}}}}},
+		},
+	})
+	connection, err := grpc.NewClient(address+":80", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("grpc.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	return eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
+		// The request has no fields, and those of the answer do not matter.
+		err := connection.Invoke(ctx, "/gateway_api_conformance.echo_basic.grpcecho.GrpcEcho/Echo", &emptypb.Empty{}, &emptypb.Empty{})
+		if err != nil {
+			return fmt.Errorf("gRPC echo: %w", err)
+		}
+		return nil
+	})
+}

@@ -28,6 +28,8 @@ type Rule struct {
 	Redirect *Redirect
 	Forward  *Forward
 	Fail     *Fail
+	// Auth is asked about a request before anything else, if it is set.
+	Auth *ExternalAuth
 }
 
 // MatchKind is how a value is compared.
@@ -118,6 +120,8 @@ type Forward struct {
 	BackendTimeout *time.Duration
 	// Retry is nil to try once.
 	Retry *Retry
+	// Session keeps a client on one endpoint, if it is set.
+	Session *Session
 }
 
 // Retry says when a request is sent again: whenever the backend can not have seen it, and after answers with one of Codes.

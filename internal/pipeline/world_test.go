@@ -241,6 +241,7 @@ func (w world) httpRoute() metav1.Object {
 			}
 			w.extend(&rule)
 		}
+		w.more(&rule)
 		r.Spec.Rules = append(r.Spec.Rules, rule)
 	}
 	return r

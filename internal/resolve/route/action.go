@@ -19,6 +19,9 @@ type action struct {
 	redirect        *ir.Redirect
 	forward         *ir.Forward
 	fail            *ir.Fail
+	auth            *ir.ExternalAuth
+	// unchecked says that there is nobody to ask whether a request may pass.
+	unchecked bool
 }
 
 // rule puts an action behind a match.
@@ -27,7 +30,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 		rank: rankOf(match),
 		Rule: ir.Rule{
 			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, CORS: a.cors,
-			Redirect: a.redirect, Forward: a.forward, Fail: a.fail,
+			Redirect: a.redirect, Forward: a.forward, Fail: a.fail, Auth: a.auth,
 		},
 	}
 }
@@ -79,6 +82,8 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 		}
 	}
 	switch {
+	case a.unchecked:
+		return failing(), ""
 	case a.redirect != nil && a.cors != nil:
 		return failing(), "filter CORS beside RequestRedirect is not served by this version; remove one"
 	case a.redirect != nil:
@@ -123,6 +128,8 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 		r.mirror(f.RequestMirror, forward)
 	case f.Type == gwv1.HTTPRouteFilterCORS && f.CORS != nil:
 		a.cors = cors(f.CORS)
+	case f.Type == gwv1.HTTPRouteFilterExternalAuth && f.ExternalAuth != nil:
+		return r.externalAuth(f.ExternalAuth, a)
 	default:
 		return fmt.Sprintf("filter %s is not served by this version", f.Type)
 	}

@@ -45,13 +45,13 @@ func (r *resolver) grpcRule(name string, index int, spec *gwv1.GRPCRouteRule) []
 		matches = []ir.Match{grpcMatch(gwv1.GRPCRouteMatch{})}
 	}
 	a, message := r.grpcAction(spec)
+	if message == "" {
+		message = keepSessions(spec.SessionPersistence, name, &a) //nolint:staticcheck // deprecated in the standard, and still to be served
+	}
 	return r.rules(name, index, matches, a, message)
 }
 
 func (r *resolver) grpcAction(spec *gwv1.GRPCRouteRule) (action, string) {
-	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated in the standard, and still to be answered when set
-		return failing(), "sessionPersistence is not served by this version"
-	}
 	backends := make([]backendRef, 0, len(spec.BackendRefs))
 	for _, b := range spec.BackendRefs {
 		backends = append(backends, backendRef{BackendRef: b.BackendRef, filters: httpFilters(b.Filters)})

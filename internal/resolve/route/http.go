@@ -44,13 +44,13 @@ func (r *resolver) httpRule(name string, index int, spec *gwv1.HTTPRouteRule) []
 		matches = []ir.Match{httpMatch(gwv1.HTTPRouteMatch{})}
 	}
 	a, message := r.httpAction(spec)
+	if message == "" {
+		message = keepSessions(spec.SessionPersistence, name, &a) //nolint:staticcheck // deprecated in the standard, and still to be served
+	}
 	return r.rules(name, index, matches, a, message)
 }
 
 func (r *resolver) httpAction(spec *gwv1.HTTPRouteRule) (action, string) {
-	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated in the standard, and still to be answered when set
-		return failing(), "sessionPersistence is not served by this version"
-	}
 	backends := make([]backendRef, 0, len(spec.BackendRefs))
 	for _, b := range spec.BackendRefs {
 		backends = append(backends, backendRef{BackendRef: b.BackendRef, filters: b.Filters})

@@ -85,6 +85,9 @@ func usedBackends(r Resolved) []string {
 		}
 	}
 	for _, rule := range r.Rules {
+		if rule.Auth != nil {
+			names = append(names, rule.Auth.Backend)
+		}
 		if rule.Forward == nil {
 			continue
 		}

@@ -2,7 +2,9 @@ package filter
 
 import (
 	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
+	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
 
@@ -13,6 +15,11 @@ import (
 const (
 	// CORS answers preflight requests, and does nothing for a route without a policy.
 	CORS = "envoy.filters.http.cors"
+	// ExternalAuth runs the authorization filter that a route brings along, and does nothing for a route without one. The filter itself has
+	// settings that Envoy takes from no route.
+	ExternalAuth = "envoy.filters.http.composite"
+	// Session keeps a client on an endpoint, and does nothing for a route without a session.
+	Session = "envoy.filters.http.stateful_session"
 	// Router sends a request on. It ends every chain.
 	Router = "envoy.filters.http.router"
 )
@@ -27,6 +34,8 @@ type step struct {
 // order is the way of a request through a proxy, from the client's side. A response takes it backwards.
 var order = []step{
 	{CORS, &corsv3.Cors{}},
+	{ExternalAuth, &compositev3.Composite{}},
+	{Session, &statefulsessionv3.StatefulSession{}},
 	{Router, &routerv3.Router{}},
 }
 

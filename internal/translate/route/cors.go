@@ -6,12 +6,10 @@ import (
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
-	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 // cors configures the filter for one route. Envoy answers a wildcard with what the request asks for, and an allowed origin with itself,
@@ -32,5 +30,5 @@ func cors(r *routev3.Route, c *ir.CORS) {
 	for _, origin := range c.Origins {
 		policy.AllowOriginStringMatch = append(policy.AllowOriginStringMatch, stringMatch(origin))
 	}
-	r.TypedPerFilterConfig = map[string]*anypb.Any{filter.CORS: wire.Any(policy)}
+	configure(r, filter.CORS, policy)
 }

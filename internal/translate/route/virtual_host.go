@@ -41,6 +41,10 @@ func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
 	default:
 		fail(r, internalServerError)
 	}
+	externalAuth(r, rule.Auth)
+	if rule.Forward != nil {
+		session(r, rule.Forward.Session)
+	}
 	return r
 }
 

@@ -1,0 +1,74 @@
+package route
+
+import (
+	"hash/fnv"
+	"path"
+	"slices"
+	"strconv"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// keepSessions adds a session to a rule that forwards. Envoy draws among backends before it looks at the session, so there can be only one.
+func keepSessions(s *gwv1.SessionPersistence, rule string, a *action) string {
+	if s == nil || a.forward == nil {
+		return ""
+	}
+	used := slices.DeleteFunc(slices.Clone(a.forward.Backends), func(b ir.WeightedBackend) bool { return b.Weight == 0 })
+	if len(used) > 1 {
+		return "sessionPersistence of a rule with several backends is not served by this version; leave one"
+	}
+	// A rule that moves keeps its sessions, so its number is no part of their name.
+	resolved, message := session(s, path.Dir(rule)+"|"+used[0].Backend)
+	a.forward.Session = resolved
+	return message
+}
+
+// session resolves a session persistence. Where the user gave it no name, it gets one from what it belongs to.
+func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
+	if s.Type != nil && *s.Type == gwv1.HeaderBasedSessionPersistence {
+		if s.AbsoluteTimeout != nil {
+			return nil, "sessionPersistence.absoluteTimeout is not served for sessions in a header, which carries no time; remove it, or use a cookie of lifetimeType Permanent"
+		}
+		return &ir.Session{Header: sessionName(headerName(s.Header), owner)}, ""
+	}
+	cookie := gwv1.CookieConfig{}
+	if s.Cookie != nil {
+		cookie = *s.Cookie
+	}
+	permanent := cookie.LifetimeType != nil && *cookie.LifetimeType == gwv1.PermanentCookieLifetimeType
+	result := &ir.Session{Cookie: sessionName((*string)(cookie.Name), owner), Path: "/"}
+	if cookie.Path != nil && *cookie.Path != "" {
+		result.Path = *cookie.Path
+	}
+	switch timeout, message := duration("sessionPersistence.absoluteTimeout", s.AbsoluteTimeout); {
+	case message != "":
+		return nil, message
+	case permanent && timeout == nil:
+		return nil, "sessionPersistence.absoluteTimeout is needed for a cookie of lifetimeType Permanent; add it"
+	case permanent:
+		result.Lifetime = *timeout
+	case timeout != nil:
+		return nil, "sessionPersistence.absoluteTimeout is not served for a cookie of lifetimeType Session, which carries no time; remove it, or set lifetimeType Permanent"
+	}
+	return result, ""
+}
+
+func headerName(h *gwv1.HeaderConfig) *string {
+	if h == nil {
+		return nil
+	}
+	return (*string)(&h.Name)
+}
+
+// sessionName is the user's name for a session, or one that no other owner has.
+func sessionName(given *string, owner string) string {
+	if given != nil && *given != "" {
+		return *given
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(owner))
+	return "gatewright-session-" + strconv.FormatUint(hash.Sum64(), 36)
+}

@@ -1,0 +1,89 @@
+package route
+
+import (
+	"time"
+
+	xdscorev3 "github.com/cncf/xds/go/xds/core/v3"
+	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
+	extauthzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+const (
+	extAuthzName = "envoy.filters.http.ext_authz"
+	// authTimeout bounds one question. The standard has no field for it.
+	authTimeout = 10 * time.Second
+)
+
+// notCopied are headers of an answer by HTTP that mean that answer alone. Copied to the request they would break it, or send it elsewhere.
+var notCopied = []string{
+	"connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+}
+
+// externalAuth lets the authorization filter run for one route, with the route's own settings.
+func externalAuth(r *routev3.Route, a *ir.ExternalAuth) {
+	if a == nil {
+		return
+	}
+	action := &compositev3.ExecuteFilterAction{
+		TypedConfig: &corev3.TypedExtensionConfig{Name: extAuthzName, TypedConfig: wire.Any(extAuthz(a))},
+	}
+	configure(r, filter.ExternalAuth, &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{
+		// There is nothing to match, so this is what happens to every request.
+		OnNoMatch: &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{
+			Action: &xdscorev3.TypedExtensionConfig{Name: extAuthzName, TypedConfig: wire.Any(action)},
+		}},
+	}})
+}
+
+func extAuthz(a *ir.ExternalAuth) *extauthzv3.ExtAuthz {
+	config := &extauthzv3.ExtAuthz{TransportApiVersion: corev3.ApiVersion_V3, AllowedHeaders: anyOf(a.RequestHeaders)}
+	if a.MaxBody > 0 {
+		// A larger body is refused with 413: a backend that sees a part of it can not judge the whole.
+		config.WithRequestBody = &extauthzv3.BufferSettings{MaxRequestBytes: a.MaxBody, PackAsBytes: a.GRPC}
+	}
+	if a.GRPC {
+		config.Services = &extauthzv3.ExtAuthz_GrpcService{GrpcService: &corev3.GrpcService{
+			TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: a.Backend}},
+			Timeout:         durationpb.New(authTimeout),
+		}}
+		return config
+	}
+	copied := anyOf(a.ResponseHeaders)
+	if copied == nil {
+		copied = &matcherv3.ListStringMatcher{Patterns: []*matcherv3.StringMatcher{{MatchPattern: &matcherv3.StringMatcher_SafeRegex{
+			SafeRegex: &matcherv3.RegexMatcher{Regex: headerExcept(notCopied)},
+		}}}}
+	}
+	config.Services = &extauthzv3.ExtAuthz_HttpService{HttpService: &extauthzv3.HttpService{
+		ServerUri: &corev3.HttpUri{
+			// The request keeps its own host; this one is for Envoy to have something to parse.
+			Uri:              "http://authorization.invalid",
+			HttpUpstreamType: &corev3.HttpUri_Cluster{Cluster: a.Backend},
+			Timeout:          durationpb.New(authTimeout),
+		},
+		PathPrefix:            a.PathPrefix,
+		AuthorizationResponse: &extauthzv3.AuthorizationResponse{AllowedUpstreamHeaders: copied},
+	}}
+	return config
+}
+
+// anyOf matches any of the names, and is nil when there are none.
+func anyOf(names []string) *matcherv3.ListStringMatcher {
+	if len(names) == 0 {
+		return nil
+	}
+	list := &matcherv3.ListStringMatcher{}
+	for _, name := range names {
+		list.Patterns = append(list.Patterns, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: name}, IgnoreCase: true})
+	}
+	return list
+}

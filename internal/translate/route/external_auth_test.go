@@ -1,0 +1,110 @@
+package route_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
+	extauthzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
+	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
+	cookiev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/cookie/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
+)
+
+func unpack[M proto.Message](t *testing.T, packed *anypb.Any, into M) M {
+	t.Helper()
+	if err := packed.UnmarshalTo(into); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Valid(t, into)
+	return into
+}
+
+// authOf is the authorization filter that a route brings along.
+func authOf(t *testing.T, auth *ir.ExternalAuth) *extauthzv3.ExtAuthz {
+	t.Helper()
+	r := only(t, ir.Rule{Auth: auth, Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 1}}}})
+	perRoute := unpack(t, r.GetTypedPerFilterConfig()[filter.ExternalAuth], &compositev3.CompositePerRoute{})
+	action := unpack(t, perRoute.GetMatcher().GetOnNoMatch().GetAction().GetTypedConfig(), &compositev3.ExecuteFilterAction{})
+	return unpack(t, action.GetTypedConfig().GetTypedConfig(), &extauthzv3.ExtAuthz{})
+}
+
+func names(list *matcherv3.ListStringMatcher) []string {
+	var exact []string
+	for _, p := range list.GetPatterns() {
+		exact = append(exact, p.GetExact())
+	}
+	return exact
+}
+
+func TestExternalAuth(t *testing.T) {
+	t.Parallel()
+	t.Run("gRPC sees the headers that are allowed, and the body up to its limit", func(t *testing.T) {
+		t.Parallel()
+		config := authOf(t, &ir.ExternalAuth{Backend: "auth", GRPC: true, RequestHeaders: []string{"cookie"}, MaxBody: 10})
+		if got := config.GetGrpcService().GetEnvoyGrpc().GetClusterName(); got != "auth" {
+			t.Errorf("asks %q", got)
+		}
+		if diff := cmp.Diff([]string{"cookie"}, names(config.GetAllowedHeaders())); diff != "" {
+			t.Errorf("headers (-want +got):\n%s", diff)
+		}
+		if body := config.GetWithRequestBody(); body.GetMaxRequestBytes() != 10 || body.GetAllowPartialMessage() {
+			t.Errorf("body: %v", body)
+		}
+	})
+	t.Run("gRPC sees every header when none is named", func(t *testing.T) {
+		t.Parallel()
+		config := authOf(t, &ir.ExternalAuth{Backend: "auth", GRPC: true})
+		if config.GetAllowedHeaders() != nil || config.GetWithRequestBody() != nil {
+			t.Errorf("config: %v", config)
+		}
+	})
+	t.Run("HTTP passes on the headers that are allowed", func(t *testing.T) {
+		t.Parallel()
+		config := authOf(t, &ir.ExternalAuth{Backend: "auth", PathPrefix: "/check", ResponseHeaders: []string{"x-user"}})
+		service := config.GetHttpService()
+		if service.GetServerUri().GetCluster() != "auth" || service.GetPathPrefix() != "/check" {
+			t.Errorf("service: %v", service)
+		}
+		if diff := cmp.Diff([]string{"x-user"}, names(service.GetAuthorizationResponse().GetAllowedUpstreamHeaders())); diff != "" {
+			t.Errorf("headers (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("nothing passes while the backend can not be asked", func(t *testing.T) {
+		t.Parallel()
+		if authOf(t, &ir.ExternalAuth{Backend: "auth"}).GetFailureModeAllow() {
+			t.Error("requests pass unchecked")
+		}
+	})
+}
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	sessionOf := func(t *testing.T, s *ir.Session) *statefulsessionv3.StatefulSession {
+		t.Helper()
+		r := only(t, ir.Rule{Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 1}}, Session: s}})
+		return unpack(t, r.GetTypedPerFilterConfig()[filter.Session], &statefulsessionv3.StatefulSessionPerRoute{}).GetStatefulSession()
+	}
+	t.Run("a cookie lives as long as it should", func(t *testing.T) {
+		t.Parallel()
+		state := sessionOf(t, &ir.Session{Cookie: "c", Path: "/", Lifetime: time.Hour}).GetSessionState()
+		cookie := unpack(t, state.GetTypedConfig(), &cookiev3.CookieBasedSessionState{}).GetCookie()
+		if cookie.GetName() != "c" || cookie.GetPath() != "/" || cookie.GetTtl().AsDuration() != time.Hour {
+			t.Errorf("cookie: %v", cookie)
+		}
+	})
+	t.Run("a session outlives its endpoint", func(t *testing.T) {
+		t.Parallel()
+		if s := sessionOf(t, &ir.Session{Header: "x-s"}); s.GetStrict() {
+			t.Errorf("session: %v", s)
+		}
+	})
+}

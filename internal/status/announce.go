@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,20 +38,47 @@ func announceClass(before, after gwv1.GatewayClassStatus) *announcement {
 	return &announcement{warning: now.Status != metav1.ConditionTrue, reason: now.Reason, action: "CheckDefinitions", note: now.Message}
 }
 
+// announcePause is how long an event waits for a newer one about the same object: a bundle of definitions is installed one by one.
+const announcePause = 3 * time.Second
+
 // announcer makes events.
 type announcer struct {
 	client     client.Writer
 	controller gwv1.GatewayController
 	instance   string
 	log        *slog.Logger
+
+	mu sync.Mutex
+	// waiting has the newest announcement about each object, until it is made.
+	waiting map[item]*announcement
 }
 
-// announce makes an event. The usual recorder counts events of one reason as repetitions of the first and drops their notes, and the note is
-// the news here.
-func (n announcer) announce(ctx context.Context, kind Kind, object client.Object, a *announcement) {
+// announce makes an event, unless a newer one about the object comes soon.
+func (n *announcer) announce(ctx context.Context, kind Kind, object client.Object, a *announcement) {
 	if n.client == nil || a == nil {
 		return
 	}
+	i := item{kind, object.GetName()}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, planned := n.waiting[i]; !planned {
+		ctx := context.WithoutCancel(ctx)
+		time.AfterFunc(announcePause, func() { n.make(ctx, kind, object, n.take(i)) })
+	}
+	n.waiting[i] = a
+}
+
+func (n *announcer) take(i item) *announcement {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a := n.waiting[i]
+	delete(n.waiting, i)
+	return a
+}
+
+// make writes an event. The usual recorder counts events of one reason as repetitions of the first and drops their notes, and the note is
+// the news here.
+func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a *announcement) {
 	now := time.Now()
 	// Objects without a namespace have their events in this one.
 	namespace := object.GetNamespace()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
@@ -26,6 +27,8 @@ func TestAnEventTellsWhatDefinitionsTheClusterHasWhenThatChanges(t *testing.T) {
 			settle()
 		}
 		say(outcome.True, "SupportedVersion", "all there")
+		b.SetClass("c", outcome.Class{Conditions: []outcome.Condition{{Type: "SupportedVersion", State: outcome.False, Message: "in between"}}})
+		<-time.After(time.Second)
 		say(outcome.False, "UnsupportedVersion", "GRPCRoute is missing")
 		say(outcome.False, "UnsupportedVersion", strings.Repeat("é", 1000))
 		b.stop()

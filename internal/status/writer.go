@@ -69,7 +69,7 @@ type Options struct {
 type Writer struct {
 	reader  client.Reader
 	client  client.StatusClient
-	events  announcer
+	events  *announcer
 	log     *slog.Logger
 	metrics metrics
 	workers int
@@ -103,9 +103,11 @@ type wish struct {
 // NewWriter returns a Writer that remembers outcomes, and writes them once it is started.
 func NewWriter(o Options) *Writer {
 	w := &Writer{
-		reader:  o.Reader,
-		client:  o.Client,
-		events:  announcer{o.Events, o.Controller, o.Instance, o.Log},
+		reader: o.Reader,
+		client: o.Client,
+		events: &announcer{
+			client: o.Events, controller: o.Controller, instance: o.Instance, log: o.Log, waiting: map[item]*announcement{},
+		},
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -91,7 +92,12 @@ func (f *feed) follow(ctx context.Context) {
 	for {
 		var retry <-chan time.Time
 		if err := f.adjust(ctx); err != nil {
-			f.log.Warn("kind not watched yet, trying again", "error", err)
+			level := slog.LevelWarn
+			if meta.IsNoMatchError(err) {
+				// The API server will serve it in a moment.
+				level = slog.LevelDebug
+			}
+			f.log.Log(ctx, level, "kind not watched yet, trying again", "error", err)
 			retry = time.After(retryPause)
 		}
 		select {

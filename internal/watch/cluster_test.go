@@ -118,7 +118,7 @@ func (c *cluster) GetInformer(_ context.Context, object client.Object, _ ...cach
 	}
 	held, ok := c.informers[gvk]
 	if !ok {
-		ctx, stop := context.WithCancel(c.ctx)
+		ctx, stop := context.WithCancel(c.ctx) //nolint:gosec // called when the informer is removed; otherwise the test ends it
 		held.stop = stop
 		held.SharedIndexInformer = toolscache.NewSharedIndexInformer(source, object, 0, toolscache.Indexers{})
 		c.informers[gvk] = held

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,7 +67,9 @@ func readBundle(t *testing.T, version, channel string) (definitions, policies []
 func (w *world) install(t *testing.T, version, channel string, without ...string) {
 	t.Helper()
 	definitions, policies := readBundle(t, version, channel)
-	w.forgetPolicies(t)
+	if err := w.forgetPolicies(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	definitions = slices.DeleteFunc(definitions, func(d *unstructured.Unstructured) bool { return slices.Contains(without, d.GetName()) })
 	for _, definition := range definitions {
 		// The policies are remembered for a moment after they are gone.
@@ -100,7 +103,7 @@ func (w *world) restoreDefinitions(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		definitions, policies := readBundle(t, version, channel)
-		if err := w.removeOthers(ctx, definitions); err != nil {
+		if err := errors.Join(w.forgetPolicies(ctx), w.removeOthers(ctx, definitions)); err != nil {
 			t.Error(err)
 		}
 		for _, object := range append(definitions, policies...) {
@@ -147,17 +150,18 @@ func (w *world) serverSideApply(ctx context.Context, object *unstructured.Unstru
 	return nil
 }
 
-func (w *world) forgetPolicies(t *testing.T) {
-	t.Helper()
+// forgetPolicies removes what forbids to go back to an older bundle, or from one channel to the other.
+func (w *world) forgetPolicies(ctx context.Context) error {
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 		policy := &unstructured.Unstructured{}
 		policy.SetAPIVersion("admissionregistration.k8s.io/v1")
 		policy.SetKind(kind)
 		policy.SetName(safeUpgrades)
-		if err := w.Delete(t.Context(), policy); err != nil && !apierrors.IsNotFound(err) {
-			t.Fatalf("delete %s: %v", kind, err)
+		if err := w.Delete(ctx, policy); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete %s: %w", kind, err)
 		}
 	}
+	return nil
 }
 
 func (w *world) waitEstablished(t *testing.T, name string) {

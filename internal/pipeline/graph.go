@@ -65,6 +65,8 @@ const (
 	stageParent         = "parent"
 	stageTableListeners = "table listeners"
 	stageRoute          = "route"
+	stageRouteKinds     = "route kinds"
+	stageContest        = "route contest"
 	stageStatus         = "gateway status"
 	stageSetStatus      = "listener set status"
 	stageVirtualHost    = "virtual host"
@@ -113,8 +115,8 @@ func newGraph(options ...memo.Option) *graph {
 		kindKeys(g.objects.HTTPRoutes, store.HTTPRoute), kindKeys(g.objects.GRPCRoutes, store.GRPCRoute),
 		kindKeys(g.objects.TLSRoutes, store.TLSRoute), kindKeys(g.objects.TCPRoutes, store.TCPRoute), kindKeys(g.objects.UDPRoutes, store.UDPRoute),
 	)
-	g.routes = memo.Derive(g.memo, stageRoute, routes, deepEqual[route.Resolved],
-		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) })
+	g.routes = g.contest(routes, memo.Derive(g.memo, stageRoute, routes, deepEqual[route.Resolved],
+		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) }))
 	byListener := store.NewIndex(g.routes, "route.byListener", func(_ string, r route.Resolved) []string { return r.ListenerKeys() })
 	byHost := store.NewIndex(g.routes, "route.byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
 	byVirtualHost := store.NewIndex(g.routes, "route.byVirtualHost", func(_ string, r route.Resolved) []string { return r.VirtualHostKeys() })
@@ -156,6 +158,15 @@ func newGraph(options ...memo.Option) *graph {
 	g.translateSecrets(from(byCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
+}
+
+// contest lists the stages that decide between routes of different kinds.
+func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]) *store.Table[route.Resolved] {
+	byKind := store.NewIndex(routes, "route.byKind", func(_ string, r route.Resolved) []string { return r.KindKeys() })
+	present := memo.Derive(g.memo, stageRouteKinds, from(byKind), deepEqual[bool],
+		func(v *store.View, key string) bool { return byKind.Len(v, key) > 0 })
+	c := route.Contest{Routes: routes, ByKind: byKind, Present: present}
+	return memo.Derive(g.memo, stageContest, keys, deepEqual[route.Resolved], c.Settle)
 }
 
 // translate lists the stages that make Envoy's resources.

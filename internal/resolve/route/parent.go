@@ -23,6 +23,8 @@ type Inputs struct {
 type binding struct {
 	attachments []Attachment
 	parents     []outcome.Parent
+	// listeners has, for each of parents, the listeners that take the route, as [ListenerKey].
+	listeners [][]string
 }
 
 // subject is the part of a route that binding needs.
@@ -53,6 +55,7 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 		name := fmt.Sprintf("%s %s", kind, store.Key(namespace, string(ref.Name)))
 		attached, accepted := in.bindParent(v, s, ref, name, parent)
 		b.attachments = append(b.attachments, attached...)
+		b.listeners = append(b.listeners, Resolved{Attachments: attached}.ListenerKeys())
 		b.parents = append(b.parents, outcome.Parent{Ref: parentRef(ref), Conditions: []outcome.Condition{accepted}})
 	}
 	slices.SortStableFunc(b.attachments, compareAttachments)

@@ -23,6 +23,8 @@ type Resolved struct {
 	// Backends are the names of the backends it uses, sorted.
 	Backends []string
 	Outcome  outcome.Route
+	// listeners has, for each parent of the outcome, the listeners that take the route, as [ListenerKey].
+	listeners [][]string
 }
 
 // Rule is one match of one rule, with what precedence needs to know.

@@ -40,7 +40,7 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 	r.Outcome = outcome.Route{Generation: generation, Parents: b.parents}
 	refused := len(w.invalid) > 0 && len(w.invalid) == w.rules
 	if !refused {
-		r.Attachments = b.attachments
+		r.Attachments, r.listeners = b.attachments, b.listeners
 	}
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]

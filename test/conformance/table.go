@@ -28,9 +28,11 @@ A test in italics is provisional: the suite's authors do not count it yet.
   after answers with one of ` + "`retry.codes`" + `. A connection that is reset after the request was sent is **not** a reason, unless the rule also has
   ` + "`timeouts.backendRequest`" + `: a try that reaches it is followed by the next, and so is one whose connection is reset. Leave one of the two out
   for requests that must not be processed twice. Another attempt goes to another endpoint where there is one. The wait grows from
-  ` + "`retry.backoff`" + ` (25 ms by default) to ten times as much, with jitter.
+  ` + "`retry.backoff`" + ` (25 ms by default) to ten times as much, with jitter. A request whose body does not fit the proxy's buffer of 32 KiB is sent once.
 - **CORS.** Preflight requests are answered by the proxy with 200; one from an origin that is not allowed gets no header of CORS. A wildcard is
   answered with what the request asks for, with and without credentials. The filter is refused beside a redirect.
+- **HTTPRoute or GRPCRoute.** Where both want a hostname of a listener, the older is attached, then the one whose name comes first; the other
+  is not accepted, and its condition names the winner.
 - **Misdirected requests.** All HTTPS listeners of a port know each other's hostnames: a request whose host belongs to another listener than
   the connection's is answered 421, and one whose host belongs to none 404.
 - **ListenerSets.** A listener that waits for a certificate keeps its place against those behind it, but a ListenerSet with nothing else is not

@@ -12,6 +12,8 @@ type BackendProtocol string
 const (
 	BackendHTTP1 BackendProtocol = "http1"
 	BackendHTTP2 BackendProtocol = "http2"
+	// BackendWSS is [BackendHTTP1] that must be encrypted.
+	BackendWSS BackendProtocol = "wss"
 	// BackendTCP and BackendUDP pass on bytes and datagrams as they are.
 	BackendTCP BackendProtocol = "tcp"
 	BackendUDP BackendProtocol = "udp"

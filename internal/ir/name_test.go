@@ -38,6 +38,7 @@ func TestParseBackendIsTheInverseOfName(t *testing.T) {
 	for _, b := range []ir.Backend{
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP2},
+		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendWSS},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendTCP},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendUDP},
 		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendPassthrough},

@@ -37,7 +37,12 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Re
 			if !ok || !backend.Protocol.TakesTLS() {
 				return nil
 			}
-			return inputs.PortTLS(v, backend.Service, backend.Port)
+			tls := inputs.PortTLS(v, backend.Service, backend.Port)
+			// A route takes such a backend only where there is a policy; without one it must not be reached in plain text.
+			if tls == nil && backend.Protocol == ir.BackendWSS {
+				return &ir.BackendTLS{Refused: true}
+			}
+			return tls
 		})
 	g.tls.byGateway = memo.Derive(g.memo, stageGatewayTLS, from(byGatewayBackend), deepEqual[*ir.BackendTLS],
 		func(v *store.View, key string) *ir.BackendTLS {

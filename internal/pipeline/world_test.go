@@ -344,7 +344,7 @@ func (w world) service() metav1.Object {
 	own(&s.ObjectMeta)
 	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
 	if w.coin() {
-		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"))})
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"), new("kubernetes.io/wss"))})
 	}
 	if w.coin() {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "udp", Port: pick[int32](w, 80, 81), Protocol: corev1.ProtocolUDP})

@@ -40,6 +40,7 @@ A test in italics is provisional: the suite's authors do not count it yet.
 - **BackendTLSPolicy.** Authorities come from ConfigMaps, Secrets of type ` + "`kubernetes.io/tls`" + ` (both in ` + "`ca.crt`" + `), or ` + "`System`" + `, which are those of the
   proxy's image; several references make one bundle. A policy may have several targets. One that is broken, or loses a conflict to one that is, closes its
   backend (503) and never falls back to plain text. TLS 1.2 and 1.3 are offered. TCPRoutes use it too; connections that are passed through do not.
+  A port with appProtocol ` + "`kubernetes.io/wss`" + ` needs one.
   ` + "`options`" + ` are ignored, and named in the Accepted condition. A new bundle or client certificate counts from the next connection on.
 - **Regular expressions** are RE2, match the whole value, and come after prefixes in the order of precedence, but before the prefix ` + "`/`" + `.
 `

@@ -39,10 +39,11 @@ func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.Backen
 	if !ok {
 		return ir.Backend{}, &Problem{Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key)}
 	}
-	return servicePort(service, key, ref.Port, fallback)
+	return servicePort(v, objects, service, ref.Port, fallback)
 }
 
-func servicePort(service *corev1.Service, key string, number *gwv1.PortNumber, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
+func servicePort(v *store.View, objects *store.Objects, service *corev1.Service, number *gwv1.PortNumber, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
+	key := store.KeyOf(service)
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
@@ -63,7 +64,7 @@ func servicePort(service *corev1.Service, key string, number *gwv1.PortNumber, f
 		if port.Port != *number || transportOf(port.Protocol) != transport {
 			continue
 		}
-		protocol, problem := backendProtocol(port.AppProtocol, key, fallback)
+		protocol, problem := backendProtocol(v, objects, port, key, fallback)
 		if problem != nil {
 			return ir.Backend{}, problem
 		}
@@ -87,21 +88,42 @@ func transportOf(protocol corev1.Protocol) corev1.Protocol {
 	return protocol
 }
 
-func backendProtocol(appProtocol *string, key string, fallback ir.BackendProtocol) (ir.BackendProtocol, *Problem) {
+func backendProtocol(v *store.View, objects *store.Objects, port corev1.ServicePort, key string, fallback ir.BackendProtocol) (ir.BackendProtocol, *Problem) {
 	if fallback == ir.BackendTCP || fallback == ir.BackendUDP {
 		return fallback, nil
 	}
-	switch valueOr(appProtocol, "") {
+	switch valueOr(port.AppProtocol, "") {
 	case appProtocolH2C:
 		return ir.BackendHTTP2, nil
 	case appProtocolWS:
 		return ir.BackendHTTP1, nil
 	case appProtocolWSS:
+		if hasTLSPolicy(v, objects, key, port.Name) {
+			return ir.BackendWSS, nil
+		}
 		return "", &Problem{
-			Reason:  string(gwv1.RouteReasonUnsupportedProtocol),
-			Message: fmt.Sprintf("Service %s has appProtocol %s, which is not served", key, appProtocolWSS),
+			Reason: string(gwv1.RouteReasonUnsupportedProtocol),
+			Message: fmt.Sprintf("port %d of Service %s has appProtocol %s, and no BackendTLSPolicy says which certificate to trust there; add one",
+				port.Port, key, appProtocolWSS),
 		}
 	default:
 		return fallback, nil
 	}
+}
+
+// hasTLSPolicy says whether a BackendTLSPolicy, good or bad, has a say about a port of a Service.
+func hasTLSPolicy(v *store.View, objects *store.Objects, service, port string) bool {
+	for _, key := range objects.TLSPoliciesByService.Keys(v, service) {
+		policy, ok := objects.BackendTLSPolicies.Get(v, key)
+		if !ok {
+			continue
+		}
+		for _, target := range policy.Spec.TargetRefs {
+			aims := target.Group == coreGroup && target.Kind == "Service" && store.Key(policy.Namespace, string(target.Name)) == service
+			if aims && valueOr(target.SectionName, port) == port {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -62,7 +62,7 @@ func plain(b ir.Backend) *clusterv3.Cluster {
 		// Kubernetes says when an endpoint is gone; a proxy that has its own opinion would keep sending to it.
 		IgnoreHealthOnHostRemoval: true,
 	}
-	if b.Protocol == ir.BackendHTTP1 || b.Protocol == ir.BackendHTTP2 {
+	if _, http := alpn[b.Protocol]; http {
 		c.TypedExtensionProtocolOptions = map[string]*anypb.Any{httpOptionsName: httpOptions(b.Protocol)}
 	}
 	return c

@@ -19,6 +19,7 @@ const (
 // alpn is the one protocol that is offered, because it is the one that will be spoken. A backend whose bytes are passed on is offered none.
 var alpn = map[ir.BackendProtocol][]string{
 	ir.BackendHTTP1: {"http/1.1"},
+	ir.BackendWSS:   {"http/1.1"},
 	ir.BackendHTTP2: {"h2"},
 }
 

@@ -46,8 +46,10 @@ type Contest struct {
 // intersect, a listener takes the older, then the one whose name comes first. One that is not taken itself does not stand in the way.
 func (c Contest) Settle(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
-	known := map[string]string{}
-	winners := map[string]string{}
+	if !slices.ContainsFunc(r.Attachments, func(a Attachment) bool { return c.contested(v, r, a) }) {
+		return r
+	}
+	known, winners := map[string]string{}, map[string]string{}
 	for _, a := range r.Attachments {
 		if winner := c.winner(v, known, key, r, a); winner != "" {
 			winners[ListenerKey(a.Gateway, a.Listener)] = winner
@@ -59,18 +61,24 @@ func (c Contest) Settle(v *store.View, key string) Resolved {
 	return r.without(winners)
 }
 
+// contested says whether a listener has routes of both kinds.
+func (c Contest) contested(v *store.View, r Resolved, at Attachment) bool {
+	rival := rivals[r.Kind]
+	if rival == "" {
+		return false
+	}
+	present, _ := c.Present.Get(v, KindKey(at.Gateway, at.Listener, rival))
+	return present
+}
+
 // winner is the key of a route that keeps this one from a listener, or empty. Each route is judged once: known holds the verdicts.
 func (c Contest) winner(v *store.View, known map[string]string, key string, r Resolved, at Attachment) string {
-	rivalKey := KindKey(at.Gateway, at.Listener, rivals[r.Kind])
-	if present, _ := c.Present.Get(v, rivalKey); !present {
-		return ""
-	}
 	place := ListenerKey(at.Gateway, at.Listener) + "|" + key
 	if winner, ok := known[place]; ok {
 		return winner
 	}
 	winner := ""
-	for _, other := range c.ByKind.Keys(v, rivalKey) {
+	for _, other := range c.ByKind.Keys(v, KindKey(at.Gateway, at.Listener, rivals[r.Kind])) {
 		o, _ := c.Routes.Get(v, other)
 		if !o.before(r) {
 			continue

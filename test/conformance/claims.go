@@ -16,6 +16,9 @@ import (
 var profiles = []suite.ConformanceProfileName{
 	suite.GatewayHTTPConformanceProfileName,
 	suite.GatewayGRPCConformanceProfileName,
+	suite.GatewayTLSConformanceProfileName,
+	suite.GatewayTCPConformanceProfileName,
+	suite.GatewayUDPConformanceProfileName,
 }
 
 // claimedFeatures is everything that is tested: what the GatewayClass declares. The features are named, because the suite's "all

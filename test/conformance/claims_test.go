@@ -27,10 +27,14 @@ func TestClaimedTests(t *testing.T) {
 func TestShortcomings(t *testing.T) {
 	t.Parallel()
 	report := func(change func(http, grpc *confv1.ProfileReport)) *confv1.ConformanceReport {
-		http, grpc := confv1.ProfileReport{Name: "GATEWAY-HTTP"}, confv1.ProfileReport{Name: "GATEWAY-GRPC"}
-		http.Core.Passed, grpc.Core.Passed = 30, 10
-		change(&http, &grpc)
-		return &confv1.ConformanceReport{ProfileReports: []confv1.ProfileReport{http, grpc}}
+		whole := &confv1.ConformanceReport{}
+		for _, profile := range profiles {
+			p := confv1.ProfileReport{Name: string(profile)}
+			p.Core.Passed = 10
+			whole.ProfileReports = append(whole.ProfileReports, p)
+		}
+		change(&whole.ProfileReports[0], &whole.ProfileReports[1])
+		return whole
 	}
 	tests := map[string]struct {
 		report *confv1.ConformanceReport
@@ -57,7 +61,10 @@ func TestShortcomings(t *testing.T) {
 		},
 		"a missing profile is missed": {
 			report: &confv1.ConformanceReport{},
-			want:   []string{"GATEWAY-HTTP: not in the report", "GATEWAY-GRPC: not in the report"},
+			want: []string{
+				"GATEWAY-HTTP: not in the report", "GATEWAY-GRPC: not in the report", "GATEWAY-TLS: not in the report",
+				"GATEWAY-TCP: not in the report", "GATEWAY-UDP: not in the report",
+			},
 		},
 	}
 	for name, test := range tests {

@@ -43,6 +43,13 @@ A test in italics is provisional: the suite's authors do not count it yet.
   A port with appProtocol ` + "`kubernetes.io/wss`" + ` needs one.
   ` + "`options`" + ` are ignored, and named in the Accepted condition. A new bundle or client certificate counts from the next connection on.
 - **Regular expressions** are RE2, match the whole value, and come after prefixes in the order of precedence, but before the prefix ` + "`/`" + `.
+- **Ports.** Listeners of HTTPS and TLS share a port for different hostnames, in both modes of TLS. TCP shares its port with none of
+  them. A TCP and a UDP port of the same number are two ports.
+- **Routes of whole connections.** A TLS listener that terminates takes TCPRoutes beside TLSRoutes; where both have a hostname, the TLSRoute
+  serves it. Of several routes for the same connections all are accepted, and the one that takes precedence gets them. A connection for a
+  backend that can not be resolved is closed; a TCP or UDP port without any that can is not open.
+- **UDP.** The first datagram of a client's address and port chooses the backend for its session, which ends after a minute without one. The
+  weights divide clients by a hash of their port, because the proxy has no draw for datagrams.
 `
 
 // table lists every claimed feature, its channel, and the tests that prove it, as Markdown.

@@ -75,7 +75,7 @@ quickstart: ## Run the README's quickstart word for word
 	hack/quickstart.sh
 
 .PHONY: conformance
-conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official Gateway API conformance suite and write the report
+conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official suite and write the report (after make install CHANNEL=experimental)
 	hack/cluster-test.sh $(GOTESTSUM) conformance 45m $(call results,conformance)
 
 .PHONY: e2e

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
@@ -36,14 +37,16 @@ spec: {ports: [{name: http, port: 80}]}
 ---
 `
 
-// keys is a key pair in the Secret infra/cert, and authorities in the ConfigMap infra/ca.
+// keys is a key pair in the Secret infra/cert, and authorities in the ConfigMap infra/ca and the ClusterTrustBundle ca.
 func keys() []store.Change {
 	pair := keyPairs()[0]
 	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]}}
 	authorities := &corev1.ConfigMap{Data: map[string]string{corev1.ServiceAccountRootCAKey: string(pair[0])}}
+	bundle := &certificatesv1.ClusterTrustBundle{Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: string(pair[0])}}
 	return []store.Change{
 		{Kind: store.Secret, Key: "infra/cert", Object: secret},
 		{Kind: store.ConfigMap, Key: "infra/ca", Object: authorities},
+		{Kind: store.ClusterTrustBundle, Key: "ca", Object: bundle},
 	}
 }
 

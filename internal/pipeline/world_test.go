@@ -14,6 +14,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -59,6 +60,7 @@ var makers = []struct {
 	{store.Secret, world.secret},
 	{store.BackendTLSPolicy, world.backendTLSPolicy},
 	{store.ConfigMap, world.configMap},
+	{store.ClusterTrustBundle, world.clusterTrustBundle},
 	{store.EndpointSlice, world.slice},
 	{store.Deployment, world.deployment},
 	{store.CustomResourceDefinition, world.definition},
@@ -173,7 +175,10 @@ func (w world) clients() gwv1.TLSConfig {
 	validation := &gwv1.FrontendTLSValidation{Mode: pick(w, gwv1.AllowValidOnly, gwv1.AllowInsecureFallback)}
 	for range 1 + w.IntN(2) {
 		ref := gwv1.ObjectReference{Kind: pick[gwv1.Kind](w, "ConfigMap", "ConfigMap", "Service"), Name: pick[gwv1.ObjectName](w, "ca", "other")}
-		if w.coin() {
+		switch w.IntN(4) {
+		case 0:
+			ref = gwv1.ObjectReference{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle", Name: pick[gwv1.ObjectName](w, "ca", "other")}
+		case 1:
 			ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
 		}
 		validation.CACertificateRefs = append(validation.CACertificateRefs, ref)
@@ -390,6 +395,12 @@ func (w world) configMap() metav1.Object {
 	c := &corev1.ConfigMap{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "ca", "other"))}
 	c.Data = map[string]string{corev1.ServiceAccountRootCAKey: pick(w, string(keyPairs()[0][0]), string(keyPairs()[1][0]), "nonsense")}
 	return c
+}
+
+func (w world) clusterTrustBundle() metav1.Object {
+	b := &certificatesv1.ClusterTrustBundle{ObjectMeta: w.meta("", pick(w, "ca", "other"))}
+	b.Spec.TrustBundle = pick(w, string(keyPairs()[0][0]), string(keyPairs()[1][0]))
+	return b
 }
 
 func (w world) slice() metav1.Object {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -34,6 +35,8 @@ const (
 	EndpointSlice    Kind = "EndpointSlice"
 	Deployment       Kind = "Deployment"
 
+	// ClusterTrustBundle is a kind of Kubernetes that a cluster may not serve.
+	ClusterTrustBundle Kind = "ClusterTrustBundle"
 	// CustomResourceDefinition is watched for what it says about the kinds above.
 	CustomResourceDefinition Kind = "CustomResourceDefinition"
 )
@@ -49,23 +52,24 @@ type Change struct {
 
 // Objects holds a table for each watched kind. Every table is keyed by [Key].
 type Objects struct {
-	GatewayClasses     *Table[*gwv1.GatewayClass]
-	Gateways           *Table[*gwv1.Gateway]
-	ListenerSets       *Table[*gwv1.ListenerSet]
-	HTTPRoutes         *Table[*gwv1.HTTPRoute]
-	GRPCRoutes         *Table[*gwv1.GRPCRoute]
-	TLSRoutes          *Table[*gwv1.TLSRoute]
-	TCPRoutes          *Table[*gwv1.TCPRoute]
-	UDPRoutes          *Table[*gwv1.UDPRoute]
-	BackendTLSPolicies *Table[*gwv1.BackendTLSPolicy]
-	ReferenceGrants    *Table[*gwv1.ReferenceGrant]
-	Namespaces         *Table[*corev1.Namespace]
-	Services           *Table[*corev1.Service]
-	Secrets            *Table[*corev1.Secret]
-	ConfigMaps         *Table[*corev1.ConfigMap]
-	EndpointSlices     *Table[*discoveryv1.EndpointSlice]
-	Deployments        *Table[*appsv1.Deployment]
-	Definitions        *Table[*apiextensionsv1.CustomResourceDefinition]
+	GatewayClasses      *Table[*gwv1.GatewayClass]
+	Gateways            *Table[*gwv1.Gateway]
+	ListenerSets        *Table[*gwv1.ListenerSet]
+	HTTPRoutes          *Table[*gwv1.HTTPRoute]
+	GRPCRoutes          *Table[*gwv1.GRPCRoute]
+	TLSRoutes           *Table[*gwv1.TLSRoute]
+	TCPRoutes           *Table[*gwv1.TCPRoute]
+	UDPRoutes           *Table[*gwv1.UDPRoute]
+	BackendTLSPolicies  *Table[*gwv1.BackendTLSPolicy]
+	ReferenceGrants     *Table[*gwv1.ReferenceGrant]
+	Namespaces          *Table[*corev1.Namespace]
+	Services            *Table[*corev1.Service]
+	Secrets             *Table[*corev1.Secret]
+	ConfigMaps          *Table[*corev1.ConfigMap]
+	EndpointSlices      *Table[*discoveryv1.EndpointSlice]
+	Deployments         *Table[*appsv1.Deployment]
+	ClusterTrustBundles *Table[*certificatesv1.ClusterTrustBundle]
+	Definitions         *Table[*apiextensionsv1.CustomResourceDefinition]
 
 	// GrantsByNamespace finds the ReferenceGrants of a namespace.
 	GrantsByNamespace *Index[*gwv1.ReferenceGrant]
@@ -82,23 +86,24 @@ type Objects struct {
 // NewObjects adds the tables of all watched kinds to a Store.
 func NewObjects(s *Store) *Objects {
 	o := &Objects{
-		GatewayClasses:     NewTable[*gwv1.GatewayClass](s, string(GatewayClass)),
-		Gateways:           NewTable[*gwv1.Gateway](s, string(Gateway)),
-		ListenerSets:       NewTable[*gwv1.ListenerSet](s, string(ListenerSet)),
-		HTTPRoutes:         NewTable[*gwv1.HTTPRoute](s, string(HTTPRoute)),
-		GRPCRoutes:         NewTable[*gwv1.GRPCRoute](s, string(GRPCRoute)),
-		TLSRoutes:          NewTable[*gwv1.TLSRoute](s, string(TLSRoute)),
-		TCPRoutes:          NewTable[*gwv1.TCPRoute](s, string(TCPRoute)),
-		UDPRoutes:          NewTable[*gwv1.UDPRoute](s, string(UDPRoute)),
-		BackendTLSPolicies: NewTable[*gwv1.BackendTLSPolicy](s, string(BackendTLSPolicy)),
-		ReferenceGrants:    NewTable[*gwv1.ReferenceGrant](s, string(ReferenceGrant)),
-		Namespaces:         NewTable[*corev1.Namespace](s, string(Namespace)),
-		Services:           NewTable[*corev1.Service](s, string(Service)),
-		Secrets:            NewTable[*corev1.Secret](s, string(Secret)),
-		ConfigMaps:         NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
-		EndpointSlices:     NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
-		Deployments:        NewTable[*appsv1.Deployment](s, string(Deployment)),
-		Definitions:        NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
+		GatewayClasses:      NewTable[*gwv1.GatewayClass](s, string(GatewayClass)),
+		Gateways:            NewTable[*gwv1.Gateway](s, string(Gateway)),
+		ListenerSets:        NewTable[*gwv1.ListenerSet](s, string(ListenerSet)),
+		HTTPRoutes:          NewTable[*gwv1.HTTPRoute](s, string(HTTPRoute)),
+		GRPCRoutes:          NewTable[*gwv1.GRPCRoute](s, string(GRPCRoute)),
+		TLSRoutes:           NewTable[*gwv1.TLSRoute](s, string(TLSRoute)),
+		TCPRoutes:           NewTable[*gwv1.TCPRoute](s, string(TCPRoute)),
+		UDPRoutes:           NewTable[*gwv1.UDPRoute](s, string(UDPRoute)),
+		BackendTLSPolicies:  NewTable[*gwv1.BackendTLSPolicy](s, string(BackendTLSPolicy)),
+		ReferenceGrants:     NewTable[*gwv1.ReferenceGrant](s, string(ReferenceGrant)),
+		Namespaces:          NewTable[*corev1.Namespace](s, string(Namespace)),
+		Services:            NewTable[*corev1.Service](s, string(Service)),
+		Secrets:             NewTable[*corev1.Secret](s, string(Secret)),
+		ConfigMaps:          NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
+		EndpointSlices:      NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
+		Deployments:         NewTable[*appsv1.Deployment](s, string(Deployment)),
+		ClusterTrustBundles: NewTable[*certificatesv1.ClusterTrustBundle](s, string(ClusterTrustBundle)),
+		Definitions:         NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
 	}
 	o.GrantsByNamespace = NewIndex(o.ReferenceGrants, "ReferenceGrant.byNamespace", grantNamespace)
 	o.ListenerSetsByGateway = NewIndex(o.ListenerSets, "ListenerSet.byGateway", listenerSetGateway)
@@ -122,6 +127,7 @@ func NewObjects(s *Store) *Objects {
 		EndpointSlice:    into(o.EndpointSlices),
 		Deployment:       into(o.Deployments),
 
+		ClusterTrustBundle:       into(o.ClusterTrustBundles),
 		CustomResourceDefinition: into(o.Definitions),
 	}
 	return o

@@ -6,48 +6,76 @@ import (
 	"errors"
 	"fmt"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/store"
 )
 
+// certificatesGroup is the API group of ClusterTrustBundles.
+const certificatesGroup = "certificates.k8s.io"
+
 // HoldsAuthorities says whether certificates of authorities are read from this kind of object.
 func HoldsAuthorities(group, kind string) bool {
-	return group == coreGroup && (kind == "ConfigMap" || kind == "Secret")
+	return group == coreGroup && (kind == "ConfigMap" || kind == "Secret") || clusterWide(group, kind)
 }
 
-// Authorities reads the certificates of authorities in `ca.crt` of a ConfigMap or Secret, as PEM that holds nothing else. Whoever calls
-// it has checked that the reference is permitted and leads to an object that [HoldsAuthorities].
+// clusterWide says whether objects of this kind belong to no namespace, so that everybody may refer to them.
+func clusterWide(group, kind string) bool {
+	return group == certificatesGroup && kind == string(store.ClusterTrustBundle)
+}
+
+// Authorities reads the certificates of authorities in `ca.crt` of a ConfigMap or Secret, or in a ClusterTrustBundle, as PEM that holds
+// nothing else. Whoever calls it has checked that the reference is permitted and leads to an object that [HoldsAuthorities].
 func Authorities(v *store.View, objects *store.Objects, target Target) ([]byte, *Problem) {
-	key := store.Key(target.Namespace, target.Name)
-	var text []byte
-	var found bool
-	described := target.Kind + " " + key
-	if target.Kind == "Secret" {
-		// Only these are cached.
-		described += " of type " + string(corev1.SecretTypeTLS)
-		var secret *corev1.Secret
-		if secret, found = objects.Secrets.Get(v, key); found {
-			text = secret.Data[corev1.ServiceAccountRootCAKey]
-		}
-	} else {
-		var config *corev1.ConfigMap
-		if config, found = objects.ConfigMaps.Get(v, key); found {
-			text = []byte(config.Data[corev1.ServiceAccountRootCAKey])
-		}
+	s := authoritiesIn(v, objects, target)
+	if !s.found {
+		return nil, &Problem{Reason: reasonInvalidAuthorities, Message: "there is no " + s.name}
 	}
-	if !found {
-		return nil, &Problem{Reason: reasonInvalidAuthorities, Message: fmt.Sprintf("there is no %s", described)}
-	}
-	bundle, err := parseAuthorities(text)
+	bundle, err := parseAuthorities(s.text)
 	if err != nil {
 		return nil, &Problem{
 			Reason:  reasonInvalidAuthorities,
-			Message: fmt.Sprintf("%s does not hold usable certificates in %s: %v", described, corev1.ServiceAccountRootCAKey, err),
+			Message: fmt.Sprintf("%s does not hold usable certificates in %s: %v", s.name, s.field, err),
 		}
 	}
 	return bundle, nil
+}
+
+// source is an object that should hold certificates, and what people call it and the field they are in.
+type source struct {
+	name, field string
+	text        []byte
+	found       bool
+}
+
+func authoritiesIn(v *store.View, objects *store.Objects, target Target) source {
+	key := store.Key(target.Namespace, target.Name)
+	s := source{name: target.Kind + " " + key, field: corev1.ServiceAccountRootCAKey}
+	switch store.Kind(target.Kind) {
+	case store.Secret:
+		// Only these are cached.
+		s.name += " of type " + string(corev1.SecretTypeTLS)
+		var secret *corev1.Secret
+		if secret, s.found = objects.Secrets.Get(v, key); s.found {
+			s.text = secret.Data[s.field]
+		}
+	case store.ClusterTrustBundle:
+		s.field = "spec.trustBundle"
+		var bundle *certificatesv1.ClusterTrustBundle
+		if bundle, s.found = objects.ClusterTrustBundles.Get(v, key); s.found {
+			s.text = []byte(bundle.Spec.TrustBundle)
+		} else {
+			s.name += ", or the cluster does not serve that kind"
+		}
+	default:
+		var config *corev1.ConfigMap
+		if config, s.found = objects.ConfigMaps.Get(v, key); s.found {
+			s.text = []byte(config.Data[s.field])
+		}
+	}
+	return s
 }
 
 // reasonInvalidAuthorities is the same word for a policy and for a listener.

@@ -19,6 +19,9 @@ func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gw
 	var first *Problem
 	for _, ref := range list {
 		target := Target{Kind: string(ref.Kind), Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
+		if clusterWide(string(ref.Group), target.Kind) {
+			target.Namespace = valueOr(ref.Namespace, "")
+		}
 		problem := checkAuthorities(v, objects, from, string(ref.Group), target)
 		switch {
 		case problem == nil:
@@ -35,11 +38,17 @@ func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group 
 	if !HoldsAuthorities(group, target.Kind) {
 		return &Problem{
 			Reason: string(gwv1.ListenerReasonInvalidCACertificateKind),
-			Message: fmt.Sprintf("CA certificate %s has kind %q in group %q, which is not served; refer to a ConfigMap",
+			Message: fmt.Sprintf("CA certificate %s has kind %q in group %q, which is not served; refer to a ConfigMap or a ClusterTrustBundle",
 				target.Name, target.Kind, group),
 		}
 	}
-	if !Permitted(v, objects, from, target) {
+	switch {
+	case clusterWide(group, target.Kind) && target.Namespace != "":
+		return &Problem{
+			Reason:  reasonInvalidAuthorities,
+			Message: fmt.Sprintf("%s %s belongs to no namespace; refer to it without one", target.Kind, target.Name),
+		}
+	case !clusterWide(group, target.Kind) && !Permitted(v, objects, from, target):
 		return &Problem{
 			Reason: string(gwv1.ListenerReasonRefNotPermitted),
 			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to %s %s/%s",
@@ -66,7 +75,7 @@ func AuthoritiesNamed(v *store.View, objects *store.Objects, name string) (ir.Au
 // bundleSeparator joins the sources of a bundle in its name. No name of a Kubernetes object holds it.
 const bundleSeparator = "+"
 
-// authoritiesSource is `<kind>/<namespace>/<name>`, which no [ir.Certificate] is called.
+// authoritiesSource is `<kind>/<namespace>/<name>`, with an empty namespace for what is cluster-wide, which no [ir.Certificate] is called.
 func authoritiesSource(t Target) string { return t.Kind + "/" + t.Namespace + "/" + t.Name }
 
 // authoritiesTarget is the inverse of authoritiesSource.

@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"testing"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -31,6 +32,13 @@ spec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra
 	}
 	objects.Apply(store.Change{Kind: store.ConfigMap, Key: "infra/empty", Object: &corev1.ConfigMap{}})
 
+	objects.Apply(store.Change{Kind: store.ClusterTrustBundle, Key: "example.com:ca:1", Object: &certificatesv1.ClusterTrustBundle{
+		Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: one},
+	}})
+
+	trustBundle := func(name gwv1.ObjectName, namespace *gwv1.Namespace) []gwv1.ObjectReference {
+		return []gwv1.ObjectReference{{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle", Name: name, Namespace: namespace}}
+	}
 	configMap := func(names ...gwv1.ObjectName) []gwv1.ObjectReference {
 		var list []gwv1.ObjectReference
 		for _, name := range names {
@@ -55,6 +63,9 @@ spec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra
 		{"a text without a certificate is named", configMap("key"), "", "InvalidCACertificateRef", ""},
 		{"a certificate that can not be read is named", configMap("broken"), "", "InvalidCACertificateRef", ""},
 		{"another kind is named", []gwv1.ObjectReference{{Kind: "Service", Name: "one"}}, "", "InvalidCACertificateKind", ""},
+		{"a ClusterTrustBundle is everybody's", trustBundle("example.com:ca:1", nil), "ClusterTrustBundle//example.com:ca:1", "", one},
+		{"a ClusterTrustBundle has no namespace", trustBundle("example.com:ca:1", new(gwv1.Namespace("infra"))), "", "InvalidCACertificateRef", ""},
+		{"a ClusterTrustBundle that is missing is named", trustBundle("gone", nil), "", "InvalidCACertificateRef", ""},
 		{"a grant opens another namespace", in("shared"), "ConfigMap/shared/ca", "", two},
 		{"without a grant it stays closed", in("closed"), "", "RefNotPermitted", ""},
 	} {

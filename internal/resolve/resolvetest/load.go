@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,6 +36,7 @@ var prototypes = map[store.Kind]func() metav1.Object{
 	store.EndpointSlice:    func() metav1.Object { return &discoveryv1.EndpointSlice{} },
 	store.Deployment:       func() metav1.Object { return &appsv1.Deployment{} },
 
+	store.ClusterTrustBundle:       func() metav1.Object { return &certificatesv1.ClusterTrustBundle{} },
 	store.CustomResourceDefinition: func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 

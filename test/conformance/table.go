@@ -37,11 +37,19 @@ A test in italics is provisional: the suite's authors do not count it yet.
   the connection's is answered 421, and one whose host belongs to none 404.
 - **ListenerSets.** A listener that waits for a certificate keeps its place against those behind it, but a ListenerSet with nothing else is not
   accepted. Where a listener loses to one of a ListenerSet in another namespace, the message does not say which.
-- **BackendTLSPolicy.** Authorities come from ConfigMaps, Secrets of type ` + "`kubernetes.io/tls`" + ` (both in ` + "`ca.crt`" + `), or ` + "`System`" + `, which are those of the
+- **BackendTLSPolicy.** Authorities come from ConfigMaps, Secrets of type ` + "`kubernetes.io/tls`" + ` (both in ` + "`ca.crt`" + `), ClusterTrustBundles, or ` + "`System`" + `, those of the
   proxy's image; several references make one bundle. A policy may have several targets. One that is broken, or loses a conflict to one that is, closes its
   backend (503) and never falls back to plain text. TLS 1.2 and 1.3 are offered. TCPRoutes use it too; connections that are passed through do not.
   A port with appProtocol ` + "`kubernetes.io/wss`" + ` needs one.
   ` + "`options`" + ` are ignored, and named in the Accepted condition. A new bundle or client certificate counts from the next connection on.
+- **Addresses.** A fleet has one Service, so one static address outside the cluster and one inside (` + "`routability: Cluster`" + `) can be asked for;
+  of more than one, those that were not assigned are named in ` + "`Programmed`" + `. Where only addresses inside the cluster are asked for, the fleet has no
+  other. Addresses that are hostnames are not served.
+- **Client certificates.** Authorities are taken from ConfigMaps, from Secrets of type ` + "`kubernetes.io/tls`" + ` and from ClusterTrustBundles, any number of
+  them together; of several references the good ones count. With ` + "`AllowInsecureFallback`" + ` a certificate is asked for and none refused. Backends are not
+  told about it, and a header in which a client says so itself is removed.
+- **Classes.** A Gateway that is given another class of ours keeps its old proxies until the new ones serve. Given to another controller, or to none,
+  it loses what we said in its status.
 - **Regular expressions** are RE2, match the whole value, and come after prefixes in the order of precedence, but before the prefix ` + "`/`" + `.
 - **Ports.** Listeners of HTTPS and TLS share a port for different hostnames, in both modes of TLS. TCP shares its port with none of
   them. A TCP and a UDP port of the same number are two ports.

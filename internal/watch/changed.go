@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -51,6 +52,10 @@ func changedSecret(before, after *corev1.Secret) bool {
 
 func changedConfigMap(before, after *corev1.ConfigMap) bool {
 	return !maps.Equal(before.Data, after.Data)
+}
+
+func changedTrustBundle(before, after *certificatesv1.ClusterTrustBundle) bool {
+	return before.Spec.TrustBundle != after.Spec.TrustBundle
 }
 
 // changedEndpointSlice counts the label that names the Service: it decides whose endpoints these are.

@@ -82,6 +82,8 @@ func (f *feed) report() {
 	case f.custom.Required:
 		f.log.Warn("the cluster does not serve a kind without which nothing can be done, waiting for it; install the CRDs of the Gateway API",
 			"definition", f.custom.Definition())
+	case f.kind.Optional != nil:
+		f.log.Info("the cluster does not serve a kind, it is looked for at the next start", "resource", f.custom.Definition())
 	default:
 		f.log.Info("the cluster does not serve a kind, it is watched when its definition appears", "definition", f.custom.Definition())
 	}

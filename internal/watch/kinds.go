@@ -2,6 +2,7 @@ package watch
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,6 +24,8 @@ type Kind struct {
 	Changed func(before, after client.Object) bool
 	// ReportsStatus says that updates which changed nothing else are reported too, because we write this kind's status.
 	ReportsStatus bool
+	// Optional describes a kind of Kubernetes itself that a cluster may not serve, and is nil for the others.
+	Optional *store.Custom
 	// Cache says which objects are cached and what is trimmed from them, where it differs from the default. A kind that the cluster may
 	// not serve can have none: a cache asks the cluster about each when it is made.
 	Cache *cache.ByObject
@@ -55,6 +58,12 @@ var Kinds = []Kind{
 	{
 		Name: store.ConfigMap, Object: &corev1.ConfigMap{}, Changed: typed(changedConfigMap),
 		Cache: &cache.ByObject{Transform: trimming(trimConfigMap)},
+	},
+	{
+		Name: store.ClusterTrustBundle, Object: &certificatesv1.ClusterTrustBundle{}, Changed: typed(changedTrustBundle),
+		Optional: &store.Custom{
+			Kind: store.ClusterTrustBundle, Group: certificatesv1.GroupName, Resource: "clustertrustbundles", Versions: []string{"v1", "v1beta1"},
+		},
 	},
 	{
 		Name: store.EndpointSlice, Object: &discoveryv1.EndpointSlice{}, Changed: typed(changedEndpointSlice),

@@ -28,6 +28,8 @@ type Watcher struct {
 	sink      func(Event)
 	// feeds has one for each kind that a definition brings, by the name of that definition.
 	feeds map[string]*feed
+	// optional has one for each kind of Kubernetes itself that may not be served.
+	optional []*feed
 }
 
 // New returns a Watcher of a cache, which must be running, or be started by somebody else. Changes of one kind reach the sink one after
@@ -38,6 +40,9 @@ func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher
 		if custom, ok := store.CustomOf(kind.Name); ok {
 			w.feeds[custom.Definition()] = newFeed(kind, custom, informers, log, sink)
 		}
+		if kind.Optional != nil {
+			w.optional = append(w.optional, newFeed(kind, *kind.Optional, informers, log, sink))
+		}
 	}
 	return w
 }
@@ -47,7 +52,7 @@ func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher
 func (w *Watcher) Start(ctx context.Context) error {
 	synced := map[store.Kind]toolscache.DoneChecker{}
 	for _, kind := range Kinds {
-		if _, ok := store.CustomOf(kind.Name); ok {
+		if _, ok := store.CustomOf(kind.Name); ok || kind.Optional != nil {
 			continue
 		}
 		sink := w.sink
@@ -63,6 +68,11 @@ func (w *Watcher) Start(ctx context.Context) error {
 			return err
 		}
 		synced[kind.Name] = registration.HasSyncedChecker()
+	}
+	for _, f := range w.optional {
+		if err := f.probe(ctx); err != nil {
+			return err
+		}
 	}
 	// Once the definitions are known, each kind knows whether it is served.
 	missing := unfinished(ctx, store.CustomResourceDefinition, synced)
@@ -116,7 +126,7 @@ func (w *Watcher) inOrder() []*feed {
 			feeds = append(feeds, f)
 		}
 	}
-	return feeds
+	return append(feeds, w.optional...)
 }
 
 func unfinished(ctx context.Context, kind store.Kind, synced map[store.Kind]toolscache.DoneChecker) []string {

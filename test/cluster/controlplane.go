@@ -96,6 +96,9 @@ func apiServer(l layout, dir string) daemon {
 			"--authorization-mode=Node,RBAC",
 			"--enable-admission-plugins=NodeRestriction",
 			"--allow-privileged=true",
+			// ClusterTrustBundles are a beta of this Kubernetes, and betas are off.
+			"--feature-gates=ClusterTrustBundle=true",
+			"--runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true",
 			"--max-requests-inflight=3000",
 			"--max-mutating-requests-inflight=1500",
 			"--profiling=false",

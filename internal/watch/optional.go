@@ -1,0 +1,24 @@
+package watch
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// probe finds out in which version the cluster serves a kind of Kubernetes itself. That changes only with the API server, so it is asked
+// once; nobody announces it.
+func (f *feed) probe(ctx context.Context) error {
+	for _, version := range f.custom.Versions {
+		_, err := f.kind.informer(ctx, f.informers, f.kind.inVersion(f.custom, version))
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f.want(version)
+		return nil
+	}
+	return nil
+}

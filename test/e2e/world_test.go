@@ -111,6 +111,15 @@ func eventually(t *testing.T, limit, pause time.Duration, check func(context.Con
 // answer is what the echo backend says about itself.
 type answer struct {
 	Pod string `json:"pod"`
+	// Headers are those of the request.
+	Headers map[string][]string `json:"headers"`
+}
+
+func (a *answer) read(content []byte) error {
+	if err := json.Unmarshal(content, a); err != nil {
+		return fmt.Errorf("read the echo of %q: %w", content, err)
+	}
+	return nil
 }
 
 // get sends one request through a Gateway on a connection of its own.

@@ -1,0 +1,214 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// password opens the door of both authorization servers.
+const password = "open sesame"
+
+// TestExternalAuth asks authorization servers, which run in the test itself, by gRPC and by HTTP.
+func TestExternalAuth(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.echo(t, "echo", 1)
+	w.echoService(t, "echo")
+	address := w.gateway(t, "gateway")
+	for _, protocol := range []gwv1.HTTPRouteExternalAuthProtocol{gwv1.HTTPRouteExternalAuthGRPCProtocol, gwv1.HTTPRouteExternalAuthHTTPProtocol} {
+		name := strings.ToLower(string(protocol))
+		host := name + ".auth.example.com"
+		server := w.authServer(t, name, protocol)
+		route := httpRoute(name, "gateway", host, "echo")
+		filter := &gwv1.HTTPExternalAuthFilter{
+			ExternalAuthProtocol: protocol,
+			BackendRef:           gwv1.BackendObjectReference{Name: gwv1.ObjectName(name), Port: new(gwv1.PortNumber(80))},
+			ForwardBody:          &gwv1.ForwardBodyConfig{MaxSize: 100},
+		}
+		if protocol == gwv1.HTTPRouteExternalAuthHTTPProtocol {
+			filter.HTTPAuthConfig = &gwv1.HTTPAuthConfig{Path: "/check", AllowedRequestHeaders: []string{"X-Asked"}}
+		} else {
+			filter.GRPCAuthConfig = &gwv1.GRPCAuthConfig{AllowedRequestHeaders: []string{"Authorization", "X-Asked"}}
+		}
+		route.Spec.Rules[0].Filters = []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterExternalAuth, ExternalAuth: filter}}
+		w.create(t, route)
+		w.checkAuth(t, address, host, server)
+	}
+}
+
+func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
+	t.Helper()
+	headers := map[string]string{"Authorization": password, "X-Asked": "yes", "X-Secret": "not for the server"}
+	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+		r, err := w.ask(ctx, address, host, "small", headers)
+		if err == nil && (r.status != http.StatusOK || r.Headers["X-User"] == nil) {
+			err = fmt.Errorf("%s: with the password: %d, the backend saw %v", host, r.status, r.Headers)
+		}
+		return err
+	})
+	r, err := w.ask(t.Context(), address, host, "small", headers)
+	if got := r.Headers["X-Saw"]; err != nil || len(got) != 1 || got[0] != "asked=yes secret= body=small" {
+		t.Errorf("%s: the server saw %v, %v", host, got, err)
+	}
+	for name, c := range map[string]struct {
+		body, password string
+		want           int
+	}{
+		"the server refuses":         {body: "small", password: "please", want: http.StatusUnauthorized},
+		"a body that is too large":   {body: strings.Repeat("x", 101), password: password, want: http.StatusRequestEntityTooLarge},
+		"without a word of any kind": {want: http.StatusUnauthorized},
+	} {
+		r, err := w.ask(t.Context(), address, host, c.body, map[string]string{"Authorization": c.password})
+		if err != nil || r.status != c.want {
+			t.Errorf("%s: %s: %d, %v; want %d", host, name, r.status, err, c.want)
+		}
+	}
+	stop()
+	r, err = w.ask(t.Context(), address, host, "small", headers)
+	if err != nil || r.status != http.StatusForbidden {
+		t.Errorf("%s: while there is nobody to ask: %d, %v; want 403", host, r.status, err)
+	}
+}
+
+// reply is what came back for a request, and what the echo backend saw if it got there.
+type reply struct {
+	answer
+	status int
+	header http.Header
+}
+
+// ask posts a body through a Gateway on a connection of its own.
+func (w *world) ask(ctx context.Context, address, host, body string, headers map[string]string) (reply, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/", strings.NewReader(body))
+	if err != nil {
+		return reply{}, fmt.Errorf("make a request to %s: %w", address, err)
+	}
+	request.Host = host
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+	response, err := w.http.Do(request)
+	if err != nil {
+		return reply{}, fmt.Errorf("request to %s: %w", host, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	r := reply{status: response.StatusCode, header: response.Header}
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return r, fmt.Errorf("answer of %s: %w", host, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return r, r.read(content)
+	}
+	return r, nil
+}
+
+// authServer runs an authorization server in the test, on the node's own address, with a Service in front of it.
+func (w *world) authServer(t *testing.T, name string, protocol gwv1.HTTPRouteExternalAuthProtocol) (stop func()) {
+	t.Helper()
+	address := w.nodeAddress(t)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	w.create(t,
+		&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "auth", Port: 80}}},
+		},
+		&discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Ports:       []discoveryv1.EndpointPort{{Name: new("auth"), Port: new(int32(port))}},
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+		})
+	if protocol == gwv1.HTTPRouteExternalAuthGRPCProtocol {
+		server := grpc.NewServer()
+		authv3.RegisterAuthorizationServer(server, grpcAuth{})
+		go func() { _ = server.Serve(listener) }()
+		t.Cleanup(server.Stop)
+		return server.Stop
+	}
+	server := &http.Server{Handler: http.HandlerFunc(httpAuth), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return func() { _ = server.Close() }
+}
+
+func (w *world) nodeAddress(t *testing.T) string {
+	t.Helper()
+	var nodes corev1.NodeList
+	if err := w.List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes.Items {
+		for _, a := range nodes.Items[i].Status.Addresses {
+			if a.Type == corev1.NodeInternalIP {
+				return a.Address
+			}
+		}
+	}
+	t.Fatal("no node has an address")
+	return ""
+}
+
+func saw(asked, secret, body string) string {
+	return fmt.Sprintf("asked=%s secret=%s body=%s", asked, secret, body)
+}
+
+func httpAuth(response http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	if request.Header.Get("Authorization") != password || request.URL.Path != "/check/" {
+		response.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	response.Header().Set("X-User", "ali")
+	response.Header().Set("X-Saw", saw(request.Header.Get("X-Asked"), request.Header.Get("X-Secret"), string(body)))
+	_, _ = response.Write([]byte("an answer whose length must not become the request's"))
+}
+
+type grpcAuth struct {
+	authv3.UnimplementedAuthorizationServer
+}
+
+func (grpcAuth) Check(_ context.Context, request *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	seen := request.GetAttributes().GetRequest().GetHttp()
+	if seen.GetHeaders()["authorization"] != password {
+		return &authv3.CheckResponse{
+			Status: &rpcstatus.Status{Code: int32(codes.Unauthenticated)},
+			HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
+				Status: &typev3.HttpStatus{Code: typev3.StatusCode_Unauthorized},
+			}},
+		}, nil
+	}
+	body := seen.GetBody() + string(seen.GetRawBody())
+	set := func(name, value string) *corev3.HeaderValueOption {
+		return &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: name, Value: value}}
+	}
+	return &authv3.CheckResponse{
+		Status: &rpcstatus.Status{Code: int32(codes.OK)},
+		HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: &authv3.OkHttpResponse{Headers: []*corev3.HeaderValueOption{
+			set("x-user", "ali"), set("x-saw", saw(seen.GetHeaders()["x-asked"], seen.GetHeaders()["x-secret"], body)),
+		}}},
+	}, nil
+}

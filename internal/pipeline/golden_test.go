@@ -100,6 +100,9 @@ func irOf(g *graph) map[string]any {
 		tls, _ := g.tls.byGateway.Get(nil, key)
 		out["backend TLS "+key] = tls
 	}
+	for _, key := range g.retryBudgets.Keys(nil) {
+		out["retry budget "+key], _ = g.retryBudgets.Get(nil, key)
+	}
 	return out
 }
 
@@ -120,6 +123,9 @@ func statusOf(g *graph) map[string]any {
 	for _, key := range g.policyStatus.Keys(nil) {
 		o, _ := g.policyStatus.Get(nil, key)
 		out[string(store.BackendTLSPolicy)+"/"+key] = o
+	}
+	for _, key := range g.trafficStatus.Keys(nil) {
+		out[string(store.XBackendTrafficPolicy)+"/"+key], _ = g.trafficStatus.Get(nil, key)
 	}
 	return out
 }

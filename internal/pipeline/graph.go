@@ -37,6 +37,8 @@ type graph struct {
 	gatewayStatus *store.Table[gatewayOutcome]
 	setStatus     *store.Table[setOutcome]
 	policyStatus  *store.Table[outcome.Policy]
+	trafficStatus *store.Table[outcome.Policy]
+	retryBudgets  *store.Table[*ir.RetryBudget]
 
 	listeners    *store.Table[*xds.Resource]
 	tables       *store.Table[*xds.Resource]
@@ -154,6 +156,7 @@ func newGraph(options ...memo.Option) *graph {
 		})
 
 	byBackendAuthorities := g.secureBackends(byBackend, byGatewayBackend)
+	g.limitBackends(byBackend, byGatewayBackend)
 	g.translate(byTable, byBackend, byGatewayBackend)
 	g.translateSecrets(from(byCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
@@ -192,14 +195,16 @@ func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byG
 			return nil
 		}
 		tls, _ := g.tls.byBackend.Get(v, key)
-		return resource(clustertranslate.Cluster(backend, tls))
+		budget, _ := g.retryBudgets.Get(v, key)
+		return resource(clustertranslate.Cluster(backend, tls, budget))
 	})
 	// Gateways share the bytes of a cluster, except where they show certificates of their own.
 	g.clusters = memo.Derive(g.memo, stageCluster, from(byGatewayBackend), sameResource, func(v *store.View, key string) *xds.Resource {
 		_, name := splitKey(key)
 		if tls, _ := g.tls.byGateway.Get(v, key); tls != nil && tls.ClientCertificate != "" {
 			backend, _ := ir.ParseBackend(name)
-			return resource(clustertranslate.Cluster(backend, tls))
+			budget, _ := g.retryBudgets.Get(v, name)
+			return resource(clustertranslate.Cluster(backend, tls, budget))
 		}
 		cluster, _ := protos.Get(v, name)
 		return cluster

@@ -44,6 +44,7 @@ func (g *graph) collectChanges() {
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
 	g.policyStatus.CollectChanges()
+	g.trafficStatus.CollectChanges()
 	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
@@ -129,19 +130,24 @@ func (g *graph) publishStatuses(statuses Statuses) {
 			statuses.WithdrawListenerSet(key, o.outcome)
 		}
 	}
-	for _, key := range g.policyStatus.TakeChanged() {
-		if o, ok := g.policyStatus.Get(nil, key); ok {
-			statuses.SetPolicy(store.BackendTLSPolicy, key, o)
-		} else {
-			statuses.Forget(store.BackendTLSPolicy, key)
-		}
-	}
+	publishPolicies(statuses, store.BackendTLSPolicy, g.policyStatus)
+	publishPolicies(statuses, store.XBackendTrafficPolicy, g.trafficStatus)
 	for _, key := range g.routes.TakeChanged() {
 		kind, name := splitRouteKey(key)
 		if r, ok := g.routes.Get(nil, key); ok {
 			statuses.SetRoute(kind, name, r.Outcome)
 		} else {
 			statuses.Forget(kind, name)
+		}
+	}
+}
+
+func publishPolicies(statuses Statuses, kind store.Kind, outcomes *store.Table[outcome.Policy]) {
+	for _, key := range outcomes.TakeChanged() {
+		if o, ok := outcomes.Get(nil, key); ok {
+			statuses.SetPolicy(kind, key, o)
+		} else {
+			statuses.Forget(kind, key)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 func (w world) backendTLSPolicy() metav1.Object {
@@ -24,6 +25,22 @@ func (w world) backendTLSPolicy() metav1.Object {
 		p.Spec.Validation.CACertificateRefs = append(p.Spec.Validation.CACertificateRefs, gwv1.LocalObjectReference{
 			Kind: pick[gwv1.Kind](w, "ConfigMap", "ConfigMap", "Secret", "Other"), Name: pick[gwv1.ObjectName](w, "ca", "other"),
 		})
+	}
+	return p
+}
+
+func (w world) backendTrafficPolicy() metav1.Object {
+	p := &gwxv1alpha1.XBackendTrafficPolicy{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "t1", "t2"))}
+	for range 1 + w.IntN(2) {
+		p.Spec.TargetRefs = append(p.Spec.TargetRefs, gwv1.LocalPolicyTargetReference{
+			Kind: pick[gwv1.Kind](w, "Service", "Service", "Other"), Name: pick[gwv1.ObjectName](w, "s1", "s2"),
+		})
+	}
+	if w.coin() {
+		p.Spec.RetryConstraint = &gwxv1alpha1.RetryConstraint{Budget: &gwxv1alpha1.BudgetDetails{Percent: new(w.IntN(100))}}
+	}
+	if w.IntN(8) == 0 {
+		p.Spec.SessionPersistence = &gwv1.SessionPersistence{}
 	}
 	return p
 }

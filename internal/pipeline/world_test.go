@@ -64,6 +64,7 @@ var makers = []struct {
 	{store.EndpointSlice, world.slice},
 	{store.Deployment, world.deployment},
 	{store.CustomResourceDefinition, world.definition},
+	{store.XBackendTrafficPolicy, world.backendTrafficPolicy},
 }
 
 // change makes an object come, change or go.

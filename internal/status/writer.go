@@ -34,7 +34,8 @@ const (
 	KindTCPRoute     Kind = "TCPRoute"
 	KindUDPRoute     Kind = "UDPRoute"
 
-	KindBackendTLSPolicy Kind = "BackendTLSPolicy"
+	KindBackendTLSPolicy      Kind = "BackendTLSPolicy"
+	KindXBackendTrafficPolicy Kind = "XBackendTrafficPolicy"
 )
 
 const (
@@ -113,7 +114,8 @@ func NewWriter(o Options) *Writer {
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },
 		routes:  routeWriters(o.Controller),
 		policies: map[Kind]policyWriter{
-			KindBackendTLSPolicy: backendTLSPolicyTarget(o.Controller).write,
+			KindBackendTLSPolicy:      backendTLSPolicyTarget(o.Controller).write,
+			KindXBackendTrafficPolicy: backendTrafficPolicyTarget(o.Controller).write,
 		},
 		wishes: map[item]*wish{},
 	}
@@ -232,7 +234,7 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 }
 
 func inOrder(a, b item) int {
-	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindTLSRoute, KindTCPRoute, KindUDPRoute, KindBackendTLSPolicy}
+	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindTLSRoute, KindTCPRoute, KindUDPRoute, KindBackendTLSPolicy, KindXBackendTrafficPolicy}
 	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
 }
 

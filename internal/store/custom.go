@@ -5,6 +5,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 // Custom is a kind that exists only where its CustomResourceDefinition is installed.
@@ -32,6 +33,10 @@ var Customs = []Custom{
 	{Kind: UDPRoute, Group: gwv1.GroupName, Resource: "udproutes", Versions: []string{"v1", "v1alpha2"}},
 	{Kind: BackendTLSPolicy, Group: gwv1.GroupName, Resource: "backendtlspolicies", Versions: []string{"v1", "v1alpha3"}},
 	{Kind: ReferenceGrant, Group: gwv1.GroupName, Resource: "referencegrants", Versions: []string{"v1", "v1beta1"}},
+	{
+		Kind: XBackendTrafficPolicy, Group: gwxv1alpha1.GroupName, Resource: "xbackendtrafficpolicies", Versions: []string{"v1alpha1"},
+		Experimental: true,
+	},
 }
 
 // CustomOf finds the description of a kind, if a definition brings it.

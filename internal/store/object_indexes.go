@@ -3,6 +3,7 @@ package store
 import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 func grantNamespace(_ string, g *gwv1.ReferenceGrant) []string { return []string{g.Namespace} }
@@ -30,6 +31,17 @@ func ParentGateway(s *gwv1.ListenerSet) (string, bool) {
 
 // tlsPolicyServices lists the Services a policy targets, which are in its own namespace.
 func tlsPolicyServices(_ string, p *gwv1.BackendTLSPolicy) []string {
+	var services []string
+	for _, target := range p.Spec.TargetRefs {
+		if target.Group == "" && target.Kind == "Service" {
+			services = append(services, Key(p.Namespace, string(target.Name)))
+		}
+	}
+	return services
+}
+
+// trafficPolicyServices lists the Services a policy targets, which are in its own namespace.
+func trafficPolicyServices(_ string, p *gwxv1alpha1.XBackendTrafficPolicy) []string {
 	var services []string
 	for _, target := range p.Spec.TargetRefs {
 		if target.Group == "" && target.Kind == "Service" {

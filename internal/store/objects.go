@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 // Kind names a kind of object that is watched.
@@ -18,22 +19,23 @@ type Kind string
 
 // The kinds that are watched.
 const (
-	GatewayClass     Kind = "GatewayClass"
-	Gateway          Kind = "Gateway"
-	ListenerSet      Kind = "ListenerSet"
-	HTTPRoute        Kind = "HTTPRoute"
-	GRPCRoute        Kind = "GRPCRoute"
-	TLSRoute         Kind = "TLSRoute"
-	TCPRoute         Kind = "TCPRoute"
-	UDPRoute         Kind = "UDPRoute"
-	BackendTLSPolicy Kind = "BackendTLSPolicy"
-	ReferenceGrant   Kind = "ReferenceGrant"
-	Namespace        Kind = "Namespace"
-	Service          Kind = "Service"
-	Secret           Kind = "Secret"
-	ConfigMap        Kind = "ConfigMap"
-	EndpointSlice    Kind = "EndpointSlice"
-	Deployment       Kind = "Deployment"
+	GatewayClass          Kind = "GatewayClass"
+	Gateway               Kind = "Gateway"
+	ListenerSet           Kind = "ListenerSet"
+	HTTPRoute             Kind = "HTTPRoute"
+	GRPCRoute             Kind = "GRPCRoute"
+	TLSRoute              Kind = "TLSRoute"
+	TCPRoute              Kind = "TCPRoute"
+	UDPRoute              Kind = "UDPRoute"
+	BackendTLSPolicy      Kind = "BackendTLSPolicy"
+	ReferenceGrant        Kind = "ReferenceGrant"
+	XBackendTrafficPolicy Kind = "XBackendTrafficPolicy"
+	Namespace             Kind = "Namespace"
+	Service               Kind = "Service"
+	Secret                Kind = "Secret"
+	ConfigMap             Kind = "ConfigMap"
+	EndpointSlice         Kind = "EndpointSlice"
+	Deployment            Kind = "Deployment"
 
 	// ClusterTrustBundle is a kind of Kubernetes that a cluster may not serve.
 	ClusterTrustBundle Kind = "ClusterTrustBundle"
@@ -52,24 +54,25 @@ type Change struct {
 
 // Objects holds a table for each watched kind. Every table is keyed by [Key].
 type Objects struct {
-	GatewayClasses      *Table[*gwv1.GatewayClass]
-	Gateways            *Table[*gwv1.Gateway]
-	ListenerSets        *Table[*gwv1.ListenerSet]
-	HTTPRoutes          *Table[*gwv1.HTTPRoute]
-	GRPCRoutes          *Table[*gwv1.GRPCRoute]
-	TLSRoutes           *Table[*gwv1.TLSRoute]
-	TCPRoutes           *Table[*gwv1.TCPRoute]
-	UDPRoutes           *Table[*gwv1.UDPRoute]
-	BackendTLSPolicies  *Table[*gwv1.BackendTLSPolicy]
-	ReferenceGrants     *Table[*gwv1.ReferenceGrant]
-	Namespaces          *Table[*corev1.Namespace]
-	Services            *Table[*corev1.Service]
-	Secrets             *Table[*corev1.Secret]
-	ConfigMaps          *Table[*corev1.ConfigMap]
-	EndpointSlices      *Table[*discoveryv1.EndpointSlice]
-	Deployments         *Table[*appsv1.Deployment]
-	ClusterTrustBundles *Table[*certificatesv1.ClusterTrustBundle]
-	Definitions         *Table[*apiextensionsv1.CustomResourceDefinition]
+	GatewayClasses         *Table[*gwv1.GatewayClass]
+	Gateways               *Table[*gwv1.Gateway]
+	ListenerSets           *Table[*gwv1.ListenerSet]
+	HTTPRoutes             *Table[*gwv1.HTTPRoute]
+	GRPCRoutes             *Table[*gwv1.GRPCRoute]
+	TLSRoutes              *Table[*gwv1.TLSRoute]
+	TCPRoutes              *Table[*gwv1.TCPRoute]
+	UDPRoutes              *Table[*gwv1.UDPRoute]
+	BackendTLSPolicies     *Table[*gwv1.BackendTLSPolicy]
+	ReferenceGrants        *Table[*gwv1.ReferenceGrant]
+	Namespaces             *Table[*corev1.Namespace]
+	Services               *Table[*corev1.Service]
+	Secrets                *Table[*corev1.Secret]
+	ConfigMaps             *Table[*corev1.ConfigMap]
+	EndpointSlices         *Table[*discoveryv1.EndpointSlice]
+	Deployments            *Table[*appsv1.Deployment]
+	ClusterTrustBundles    *Table[*certificatesv1.ClusterTrustBundle]
+	Definitions            *Table[*apiextensionsv1.CustomResourceDefinition]
+	BackendTrafficPolicies *Table[*gwxv1alpha1.XBackendTrafficPolicy]
 
 	// GrantsByNamespace finds the ReferenceGrants of a namespace.
 	GrantsByNamespace *Index[*gwv1.ReferenceGrant]
@@ -77,6 +80,8 @@ type Objects struct {
 	ListenerSetsByGateway *Index[*gwv1.ListenerSet]
 	// TLSPoliciesByService finds the BackendTLSPolicies that target the Service `namespace/name`, whichever of its ports.
 	TLSPoliciesByService *Index[*gwv1.BackendTLSPolicy]
+	// TrafficPoliciesByService finds the XBackendTrafficPolicies that target the Service `namespace/name`.
+	TrafficPoliciesByService *Index[*gwxv1alpha1.XBackendTrafficPolicy]
 	// SlicesByService finds the EndpointSlices of the Service `namespace/name`.
 	SlicesByService *Index[*discoveryv1.EndpointSlice]
 
@@ -86,46 +91,49 @@ type Objects struct {
 // NewObjects adds the tables of all watched kinds to a Store.
 func NewObjects(s *Store) *Objects {
 	o := &Objects{
-		GatewayClasses:      NewTable[*gwv1.GatewayClass](s, string(GatewayClass)),
-		Gateways:            NewTable[*gwv1.Gateway](s, string(Gateway)),
-		ListenerSets:        NewTable[*gwv1.ListenerSet](s, string(ListenerSet)),
-		HTTPRoutes:          NewTable[*gwv1.HTTPRoute](s, string(HTTPRoute)),
-		GRPCRoutes:          NewTable[*gwv1.GRPCRoute](s, string(GRPCRoute)),
-		TLSRoutes:           NewTable[*gwv1.TLSRoute](s, string(TLSRoute)),
-		TCPRoutes:           NewTable[*gwv1.TCPRoute](s, string(TCPRoute)),
-		UDPRoutes:           NewTable[*gwv1.UDPRoute](s, string(UDPRoute)),
-		BackendTLSPolicies:  NewTable[*gwv1.BackendTLSPolicy](s, string(BackendTLSPolicy)),
-		ReferenceGrants:     NewTable[*gwv1.ReferenceGrant](s, string(ReferenceGrant)),
-		Namespaces:          NewTable[*corev1.Namespace](s, string(Namespace)),
-		Services:            NewTable[*corev1.Service](s, string(Service)),
-		Secrets:             NewTable[*corev1.Secret](s, string(Secret)),
-		ConfigMaps:          NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
-		EndpointSlices:      NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
-		Deployments:         NewTable[*appsv1.Deployment](s, string(Deployment)),
-		ClusterTrustBundles: NewTable[*certificatesv1.ClusterTrustBundle](s, string(ClusterTrustBundle)),
-		Definitions:         NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
+		GatewayClasses:         NewTable[*gwv1.GatewayClass](s, string(GatewayClass)),
+		Gateways:               NewTable[*gwv1.Gateway](s, string(Gateway)),
+		ListenerSets:           NewTable[*gwv1.ListenerSet](s, string(ListenerSet)),
+		HTTPRoutes:             NewTable[*gwv1.HTTPRoute](s, string(HTTPRoute)),
+		GRPCRoutes:             NewTable[*gwv1.GRPCRoute](s, string(GRPCRoute)),
+		TLSRoutes:              NewTable[*gwv1.TLSRoute](s, string(TLSRoute)),
+		TCPRoutes:              NewTable[*gwv1.TCPRoute](s, string(TCPRoute)),
+		UDPRoutes:              NewTable[*gwv1.UDPRoute](s, string(UDPRoute)),
+		BackendTLSPolicies:     NewTable[*gwv1.BackendTLSPolicy](s, string(BackendTLSPolicy)),
+		ReferenceGrants:        NewTable[*gwv1.ReferenceGrant](s, string(ReferenceGrant)),
+		Namespaces:             NewTable[*corev1.Namespace](s, string(Namespace)),
+		Services:               NewTable[*corev1.Service](s, string(Service)),
+		Secrets:                NewTable[*corev1.Secret](s, string(Secret)),
+		ConfigMaps:             NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
+		EndpointSlices:         NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
+		Deployments:            NewTable[*appsv1.Deployment](s, string(Deployment)),
+		ClusterTrustBundles:    NewTable[*certificatesv1.ClusterTrustBundle](s, string(ClusterTrustBundle)),
+		Definitions:            NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
+		BackendTrafficPolicies: NewTable[*gwxv1alpha1.XBackendTrafficPolicy](s, string(XBackendTrafficPolicy)),
 	}
 	o.GrantsByNamespace = NewIndex(o.ReferenceGrants, "ReferenceGrant.byNamespace", grantNamespace)
 	o.ListenerSetsByGateway = NewIndex(o.ListenerSets, "ListenerSet.byGateway", listenerSetGateway)
 	o.TLSPoliciesByService = NewIndex(o.BackendTLSPolicies, "BackendTLSPolicy.byService", tlsPolicyServices)
+	o.TrafficPoliciesByService = NewIndex(o.BackendTrafficPolicies, "XBackendTrafficPolicy.byService", trafficPolicyServices)
 	o.SlicesByService = NewIndex(o.EndpointSlices, "EndpointSlice.byService", sliceService)
 	o.sinks = map[Kind]sink{
-		GatewayClass:     into(o.GatewayClasses),
-		Gateway:          into(o.Gateways),
-		ListenerSet:      into(o.ListenerSets),
-		HTTPRoute:        into(o.HTTPRoutes),
-		GRPCRoute:        into(o.GRPCRoutes),
-		TLSRoute:         into(o.TLSRoutes),
-		TCPRoute:         into(o.TCPRoutes),
-		UDPRoute:         into(o.UDPRoutes),
-		BackendTLSPolicy: into(o.BackendTLSPolicies),
-		ReferenceGrant:   into(o.ReferenceGrants),
-		Namespace:        into(o.Namespaces),
-		Service:          into(o.Services),
-		Secret:           into(o.Secrets),
-		ConfigMap:        into(o.ConfigMaps),
-		EndpointSlice:    into(o.EndpointSlices),
-		Deployment:       into(o.Deployments),
+		GatewayClass:          into(o.GatewayClasses),
+		Gateway:               into(o.Gateways),
+		ListenerSet:           into(o.ListenerSets),
+		HTTPRoute:             into(o.HTTPRoutes),
+		GRPCRoute:             into(o.GRPCRoutes),
+		TLSRoute:              into(o.TLSRoutes),
+		TCPRoute:              into(o.TCPRoutes),
+		UDPRoute:              into(o.UDPRoutes),
+		BackendTLSPolicy:      into(o.BackendTLSPolicies),
+		ReferenceGrant:        into(o.ReferenceGrants),
+		XBackendTrafficPolicy: into(o.BackendTrafficPolicies),
+		Namespace:             into(o.Namespaces),
+		Service:               into(o.Services),
+		Secret:                into(o.Secrets),
+		ConfigMap:             into(o.ConfigMaps),
+		EndpointSlice:         into(o.EndpointSlices),
+		Deployment:            into(o.Deployments),
 
 		ClusterTrustBundle:       into(o.ClusterTrustBundles),
 		CustomResourceDefinition: into(o.Definitions),

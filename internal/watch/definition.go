@@ -6,11 +6,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 // ofGatewayAPI says whether a definition belongs to the Gateway API: to its own group, or to the one of its experiments.
 func ofGatewayAPI(definition *apiextensionsv1.CustomResourceDefinition) bool {
-	return definition.Spec.Group == gwv1.GroupName || definition.Spec.Group == "gateway.networking.x-k8s.io"
+	return definition.Spec.Group == gwv1.GroupName || definition.Spec.Group == gwxv1alpha1.GroupName
 }
 
 // trimDefinition keeps what says which kind is served in which version, and what the Gateway API says about its bundle. The schemas,

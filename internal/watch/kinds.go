@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -42,6 +43,7 @@ var Kinds = []Kind{
 	{Name: store.TCPRoute, Object: &gwv1.TCPRoute{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.UDPRoute, Object: &gwv1.UDPRoute{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.BackendTLSPolicy, Object: &gwv1.BackendTLSPolicy{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.XBackendTrafficPolicy, Object: &gwxv1alpha1.XBackendTrafficPolicy{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.ReferenceGrant, Object: &gwv1.ReferenceGrant{}, Changed: changedGeneration},
 	{
 		Name: store.Namespace, Object: &corev1.Namespace{}, Changed: typed(changedNamespace),

@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatewright/gatewright/internal/store"
@@ -19,22 +20,23 @@ import (
 
 // prototypes makes an empty object of each kind.
 var prototypes = map[store.Kind]func() metav1.Object{
-	store.GatewayClass:     func() metav1.Object { return &gwv1.GatewayClass{} },
-	store.Gateway:          func() metav1.Object { return &gwv1.Gateway{} },
-	store.ListenerSet:      func() metav1.Object { return &gwv1.ListenerSet{} },
-	store.TLSRoute:         func() metav1.Object { return &gwv1.TLSRoute{} },
-	store.TCPRoute:         func() metav1.Object { return &gwv1.TCPRoute{} },
-	store.UDPRoute:         func() metav1.Object { return &gwv1.UDPRoute{} },
-	store.BackendTLSPolicy: func() metav1.Object { return &gwv1.BackendTLSPolicy{} },
-	store.ConfigMap:        func() metav1.Object { return &corev1.ConfigMap{} },
-	store.HTTPRoute:        func() metav1.Object { return &gwv1.HTTPRoute{} },
-	store.GRPCRoute:        func() metav1.Object { return &gwv1.GRPCRoute{} },
-	store.ReferenceGrant:   func() metav1.Object { return &gwv1.ReferenceGrant{} },
-	store.Namespace:        func() metav1.Object { return &corev1.Namespace{} },
-	store.Service:          func() metav1.Object { return &corev1.Service{} },
-	store.Secret:           func() metav1.Object { return &corev1.Secret{} },
-	store.EndpointSlice:    func() metav1.Object { return &discoveryv1.EndpointSlice{} },
-	store.Deployment:       func() metav1.Object { return &appsv1.Deployment{} },
+	store.GatewayClass:          func() metav1.Object { return &gwv1.GatewayClass{} },
+	store.Gateway:               func() metav1.Object { return &gwv1.Gateway{} },
+	store.ListenerSet:           func() metav1.Object { return &gwv1.ListenerSet{} },
+	store.TLSRoute:              func() metav1.Object { return &gwv1.TLSRoute{} },
+	store.TCPRoute:              func() metav1.Object { return &gwv1.TCPRoute{} },
+	store.UDPRoute:              func() metav1.Object { return &gwv1.UDPRoute{} },
+	store.BackendTLSPolicy:      func() metav1.Object { return &gwv1.BackendTLSPolicy{} },
+	store.ConfigMap:             func() metav1.Object { return &corev1.ConfigMap{} },
+	store.HTTPRoute:             func() metav1.Object { return &gwv1.HTTPRoute{} },
+	store.GRPCRoute:             func() metav1.Object { return &gwv1.GRPCRoute{} },
+	store.XBackendTrafficPolicy: func() metav1.Object { return &gwxv1alpha1.XBackendTrafficPolicy{} },
+	store.ReferenceGrant:        func() metav1.Object { return &gwv1.ReferenceGrant{} },
+	store.Namespace:             func() metav1.Object { return &corev1.Namespace{} },
+	store.Service:               func() metav1.Object { return &corev1.Service{} },
+	store.Secret:                func() metav1.Object { return &corev1.Secret{} },
+	store.EndpointSlice:         func() metav1.Object { return &discoveryv1.EndpointSlice{} },
+	store.Deployment:            func() metav1.Object { return &appsv1.Deployment{} },
 
 	store.ClusterTrustBundle:       func() metav1.Object { return &certificatesv1.ClusterTrustBundle{} },
 	store.CustomResourceDefinition: func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },

@@ -22,10 +22,11 @@ const (
 	bufferLimit = 32 * 1024
 )
 
-// Cluster is the way to one backend, secured as t says, in plain text where t is nil. It depends on nothing else, so that it is nearly
-// as stable as its name.
-func Cluster(b ir.Backend, t *ir.BackendTLS) *clusterv3.Cluster {
+// Cluster is the way to one backend, secured as t says, in plain text where t is nil, with retries within the budget, without a limit where
+// that is nil. It depends on nothing else, so that it is nearly as stable as its name.
+func Cluster(b ir.Backend, t *ir.BackendTLS, budget *ir.RetryBudget) *clusterv3.Cluster {
 	c := plain(b)
+	limitRetries(c, budget)
 	switch {
 	case t == nil:
 	case t.Refused:

@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// ResolvedBackendTraffic is what an XBackendTrafficPolicy asks for, whether or not it is the one that decides.
+type ResolvedBackendTraffic struct {
+	// Key and Created take part in precedence: the older policy wins, then the one whose name sorts first.
+	Key     string
+	Created int64
+	// Services are the targets, `namespace/name`; Others describes those of kinds that can not be one.
+	Services []string
+	Others   []string
+	// Budget is nil where the policy says nothing about retries, or nothing that can be served.
+	Budget *ir.RetryBudget
+	// Accepted says why the policy can not be served.
+	Accepted   *refs.Problem
+	Generation int64
+}
+
+// BackendTraffic resolves the XBackendTrafficPolicy of that key.
+func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedBackendTraffic {
+	p, ok := objects.BackendTrafficPolicies.Get(v, key)
+	if !ok {
+		return ResolvedBackendTraffic{}
+	}
+	r := ResolvedBackendTraffic{Key: key, Created: p.CreationTimestamp.Unix(), Generation: p.Generation}
+	for _, ref := range p.Spec.TargetRefs {
+		if ref.Group == "" && ref.Kind == "Service" {
+			r.Services = append(r.Services, store.Key(p.Namespace, string(ref.Name)))
+		} else {
+			r.Others = append(r.Others, strings.TrimPrefix(string(ref.Group)+"/"+string(ref.Kind), "/"))
+		}
+	}
+	if p.Spec.SessionPersistence != nil {
+		r.Accepted = invalid("sessionPersistence is not served in a policy; set it on the rules of routes")
+		return r
+	}
+	if p.Spec.RetryConstraint != nil {
+		r.Budget, r.Accepted = retryBudget(p.Spec.RetryConstraint)
+	}
+	return r
+}
+
+// retryBudget reads a constraint. What it leaves out has the defaults of the standard.
+func retryBudget(c *gwxv1alpha1.RetryConstraint) (*ir.RetryBudget, *refs.Problem) {
+	percent, count := 20, 10
+	interval, rate := gwv1.Duration("10s"), gwv1.Duration("1s")
+	if c.Budget != nil {
+		percent, interval = pointedOr(c.Budget.Percent, percent), pointedOr(c.Budget.Interval, interval)
+	}
+	if c.MinRetryRate != nil {
+		count, rate = pointedOr(c.MinRetryRate.Count, count), pointedOr(c.MinRetryRate.Interval, rate)
+	}
+	over, err := time.ParseDuration(string(interval))
+	if err != nil || over < 0 {
+		return nil, invalid(fmt.Sprintf("retryConstraint.budget.interval %q is not a duration", interval))
+	}
+	per, err := time.ParseDuration(string(rate))
+	if err != nil || per <= 0 {
+		return nil, invalid(fmt.Sprintf("retryConstraint.minRetryRate.interval %q is not a duration", rate))
+	}
+	return &ir.RetryBudget{
+		Percent:  uint32(min(max(percent, 0), 100)), //nolint:gosec // at most 100
+		Interval: over,
+		// Envoy counts retries that are under way at a time; a rate per second is what comes nearest.
+		Minimum: uint32(min(math.Ceil(float64(max(count, 0))/per.Seconds()), math.MaxInt32)),
+	}, nil
+}
+
+func invalid(message string) *refs.Problem {
+	return &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: message}
+}
+
+func pointedOr[T any](pointer *T, fallback T) T {
+	if pointer == nil {
+		return fallback
+	}
+	return *pointer
+}
+
+// TrafficInputs are the tables that XBackendTrafficPolicies are weighed against each other with.
+type TrafficInputs struct {
+	Objects  *store.Objects
+	Policies *store.Table[ResolvedBackendTraffic]
+}
+
+// RetryBudget is the budget of one Service, nil if no policy that can be served has a say.
+func (in TrafficInputs) RetryBudget(v *store.View, service ir.Name) *ir.RetryBudget {
+	winner, _ := in.winner(v, store.Key(service.Namespace, service.Name))
+	return winner.Budget
+}
+
+func (in TrafficInputs) winner(v *store.View, service string) (ResolvedBackendTraffic, bool) {
+	var best ResolvedBackendTraffic
+	found := false
+	for _, key := range in.Objects.TrafficPoliciesByService.Keys(v, service) {
+		p, _ := in.Policies.Get(v, key)
+		if !found || cmp.Or(cmp.Compare(p.Created, best.Created), cmp.Compare(p.Key, best.Key)) < 0 {
+			best, found = p, true
+		}
+	}
+	return best, found
+}
+
+// Status is what became of the policy of that key, seen from each Gateway that sends requests to one of its targets. users lists those, by
+// `namespace/name`.
+func (in TrafficInputs) Status(v *store.View, users func(service ir.Name) []string, key string) outcome.Policy {
+	r, ok := in.Policies.Get(v, key)
+	if !ok {
+		return outcome.Policy{}
+	}
+	verdicts := map[string]*refs.Problem{}
+	for _, service := range r.Services {
+		problem := in.judge(v, r, service)
+		for _, gateway := range users(ir.ParseName(service)) {
+			// The first target that has a problem speaks for the others.
+			if verdicts[gateway] == nil {
+				verdicts[gateway] = problem
+			}
+		}
+	}
+	return r.outcome(verdicts)
+}
+
+func (in TrafficInputs) judge(v *store.View, r ResolvedBackendTraffic, service string) *refs.Problem {
+	if winner, _ := in.winner(v, service); winner.Key != r.Key {
+		return &refs.Problem{
+			Reason: string(gwv1.PolicyReasonConflicted),
+			Message: fmt.Sprintf("XBackendTrafficPolicy %s targets the same Service %s and takes precedence, being older or first by name; remove one of the two",
+				winner.Key, service),
+		}
+	}
+	return r.Accepted
+}
+
+func (r ResolvedBackendTraffic) outcome(verdicts map[string]*refs.Problem) outcome.Policy {
+	o := outcome.Policy{Generation: r.Generation}
+	for _, gateway := range sortedKeys(verdicts) {
+		accepted := outcome.Condition{
+			Type: string(gwv1.PolicyConditionAccepted), State: outcome.True,
+			Reason: string(gwv1.PolicyReasonAccepted), Message: "requests to the targets are retried within the budget",
+		}
+		if len(r.Others) > 0 {
+			accepted.Message += "; targets of these kinds are left out, only a Service can be one: " + strings.Join(r.Others, ", ")
+		}
+		if problem := verdicts[gateway]; problem != nil {
+			accepted.State, accepted.Reason, accepted.Message = outcome.False, problem.Reason, problem.Message
+		}
+		o.Ancestors = append(o.Ancestors, outcome.Parent{Ref: gatewayRef(gateway), Conditions: []outcome.Condition{accepted}})
+	}
+	return o
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

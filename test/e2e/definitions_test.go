@@ -90,6 +90,18 @@ func (w *world) install(t *testing.T, version, channel string, without ...string
 	}
 }
 
+// needExperimental ends a test early whose fields a cluster with the standard channel would drop without a word.
+func (w *world) needExperimental(t *testing.T) {
+	t.Helper()
+	var routes apiextensionsv1.CustomResourceDefinition
+	if err := w.Get(t.Context(), client.ObjectKey{Name: "httproutes." + gwv1.GroupName}, &routes); err != nil {
+		t.Fatal(err)
+	}
+	if channel := routes.Annotations[consts.ChannelAnnotation]; channel != "experimental" {
+		t.Fatalf("the cluster has the %s channel; make install CHANNEL=experimental", channel)
+	}
+}
+
 // restoreDefinitions brings back at the end of a test the bundle that is there now.
 func (w *world) restoreDefinitions(t *testing.T) {
 	t.Helper()

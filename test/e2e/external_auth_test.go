@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,9 +17,6 @@ import (
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
@@ -31,6 +27,7 @@ const password = "open sesame"
 func TestExternalAuth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.needExperimental(t)
 	w.echo(t, "echo", 1)
 	w.echoService(t, "echo")
 	address := w.gateway(t, "gateway")
@@ -122,54 +119,18 @@ func (w *world) ask(ctx context.Context, address, host, body string, headers map
 	return r, nil
 }
 
-// authServer runs an authorization server in the test, on the node's own address, with a Service in front of it.
+// authServer runs an authorization server in the test.
 func (w *world) authServer(t *testing.T, name string, protocol gwv1.HTTPRouteExternalAuthProtocol) (stop func()) {
 	t.Helper()
-	address := w.nodeAddress(t)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
-	if err != nil {
-		t.Fatal(err)
+	if protocol == gwv1.HTTPRouteExternalAuthHTTPProtocol {
+		return w.serveHere(t, name, httpAuth)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	w.create(t,
-		&corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "auth", Port: 80}}},
-		},
-		&discoveryv1.EndpointSlice{
-			ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
-			AddressType: discoveryv1.AddressTypeIPv4,
-			Ports:       []discoveryv1.EndpointPort{{Name: new("auth"), Port: new(int32(port))}},
-			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
-		})
-	if protocol == gwv1.HTTPRouteExternalAuthGRPCProtocol {
-		server := grpc.NewServer()
-		authv3.RegisterAuthorizationServer(server, grpcAuth{})
-		go func() { _ = server.Serve(listener) }()
-		t.Cleanup(server.Stop)
-		return server.Stop
-	}
-	server := &http.Server{Handler: http.HandlerFunc(httpAuth), ReadHeaderTimeout: time.Minute}
+	server := grpc.NewServer()
+	authv3.RegisterAuthorizationServer(server, grpcAuth{})
+	listener := w.listenHere(t, name)
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return func() { _ = server.Close() }
-}
-
-func (w *world) nodeAddress(t *testing.T) string {
-	t.Helper()
-	var nodes corev1.NodeList
-	if err := w.List(t.Context(), &nodes); err != nil {
-		t.Fatal(err)
-	}
-	for i := range nodes.Items {
-		for _, a := range nodes.Items[i].Status.Addresses {
-			if a.Type == corev1.NodeInternalIP {
-				return a.Address
-			}
-		}
-	}
-	t.Fatal("no node has an address")
-	return ""
+	t.Cleanup(server.Stop)
+	return server.Stop
 }
 
 func saw(asked, secret, body string) string {

@@ -17,6 +17,7 @@ import (
 func TestSessionPersistence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.needExperimental(t)
 	pods := w.echo(t, "echo", 3)
 	w.echoService(t, "echo")
 	address := w.gateway(t, "gateway")

@@ -1,0 +1,65 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// serveHere makes a Service whose requests the test itself answers.
+func (w *world) serveHere(t *testing.T, name string, handler http.HandlerFunc) (stop func()) {
+	t.Helper()
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	listener := w.listenHere(t, name)
+	go func() { _ = server.Serve(listener) }()
+	stop = func() { _ = server.Close() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// listenHere makes a Service whose only endpoint is a port of the test itself, on the address of the node it runs on.
+func (w *world) listenHere(t *testing.T, name string) net.Listener {
+	t.Helper()
+	address := w.nodeAddress(t)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := int32(listener.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // a TCP port
+	w.create(t,
+		&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "here", Port: 80}}},
+		},
+		&discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Ports:       []discoveryv1.EndpointPort{{Name: new("here"), Port: new(port)}},
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+		})
+	return listener
+}
+
+func (w *world) nodeAddress(t *testing.T) string {
+	t.Helper()
+	var nodes corev1.NodeList
+	if err := w.List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes.Items {
+		for _, a := range nodes.Items[i].Status.Addresses {
+			if a.Type == corev1.NodeInternalIP {
+				return a.Address
+			}
+		}
+	}
+	t.Fatal("no node has an address")
+	return ""
+}

@@ -40,7 +40,7 @@ func (w world) backendTrafficPolicy() metav1.Object {
 		p.Spec.RetryConstraint = &gwxv1alpha1.RetryConstraint{Budget: &gwxv1alpha1.BudgetDetails{Percent: new(w.IntN(100))}}
 	}
 	if w.IntN(8) == 0 {
-		p.Spec.SessionPersistence = &gwv1.SessionPersistence{}
+		p.Spec.SessionPersistence = &gwv1.SessionPersistence{} //nolint:staticcheck // deprecated in the standard, and still to be answered when set
 	}
 	return p
 }

@@ -47,7 +47,7 @@ func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedB
 			r.Others = append(r.Others, strings.TrimPrefix(string(ref.Group)+"/"+string(ref.Kind), "/"))
 		}
 	}
-	if p.Spec.SessionPersistence != nil {
+	if p.Spec.SessionPersistence != nil { //nolint:staticcheck // deprecated in the standard, and still to be answered when set
 		r.Accepted = invalid("sessionPersistence is not served in a policy; set it on the rules of routes")
 		return r
 	}
@@ -76,7 +76,7 @@ func retryBudget(c *gwxv1alpha1.RetryConstraint) (*ir.RetryBudget, *refs.Problem
 		return nil, invalid(fmt.Sprintf("retryConstraint.minRetryRate.interval %q is not a duration", rate))
 	}
 	return &ir.RetryBudget{
-		Percent:  uint32(min(max(percent, 0), 100)), //nolint:gosec // at most 100
+		Percent:  uint32(min(max(percent, 0), 100)),
 		Interval: over,
 		// Envoy counts retries that are under way at a time; a rate per second is what comes nearest.
 		Minimum: uint32(min(math.Ceil(float64(max(count, 0))/per.Seconds()), math.MaxInt32)),
@@ -102,20 +102,19 @@ type TrafficInputs struct {
 
 // RetryBudget is the budget of one Service, nil if no policy that can be served has a say.
 func (in TrafficInputs) RetryBudget(v *store.View, service ir.Name) *ir.RetryBudget {
-	winner, _ := in.winner(v, store.Key(service.Namespace, service.Name))
-	return winner.Budget
+	return in.winner(v, store.Key(service.Namespace, service.Name)).Budget
 }
 
-func (in TrafficInputs) winner(v *store.View, service string) (ResolvedBackendTraffic, bool) {
+// winner is the policy that takes precedence among all that name the Service; it has no key where there is none.
+func (in TrafficInputs) winner(v *store.View, service string) ResolvedBackendTraffic {
 	var best ResolvedBackendTraffic
-	found := false
 	for _, key := range in.Objects.TrafficPoliciesByService.Keys(v, service) {
 		p, _ := in.Policies.Get(v, key)
-		if !found || cmp.Or(cmp.Compare(p.Created, best.Created), cmp.Compare(p.Key, best.Key)) < 0 {
-			best, found = p, true
+		if best.Key == "" || cmp.Or(cmp.Compare(p.Created, best.Created), cmp.Compare(p.Key, best.Key)) < 0 {
+			best = p
 		}
 	}
-	return best, found
+	return best
 }
 
 // Status is what became of the policy of that key, seen from each Gateway that sends requests to one of its targets. users lists those, by
@@ -139,7 +138,7 @@ func (in TrafficInputs) Status(v *store.View, users func(service ir.Name) []stri
 }
 
 func (in TrafficInputs) judge(v *store.View, r ResolvedBackendTraffic, service string) *refs.Problem {
-	if winner, _ := in.winner(v, service); winner.Key != r.Key {
+	if winner := in.winner(v, service); winner.Key != r.Key {
 		return &refs.Problem{
 			Reason: string(gwv1.PolicyReasonConflicted),
 			Message: fmt.Sprintf("XBackendTrafficPolicy %s targets the same Service %s and takes precedence, being older or first by name; remove one of the two",

@@ -44,7 +44,6 @@ A test in italics is provisional: the suite's authors do not count it yet.
   backend (503) and never falls back to plain text. TLS 1.2 and 1.3 are offered. TCPRoutes use it too; connections that are passed through do not.
   A port with appProtocol ` + "`kubernetes.io/wss`" + ` needs one.
   ` + "`options`" + ` are ignored, and named in the Accepted condition. A new bundle or client certificate counts from the next connection on.
-<<<<<<< HEAD:test/conformance/table_markdown_test.go
 - **Addresses.** A fleet has one Service, so one static address outside the cluster and one inside (` + "`routability: Cluster`" + `) can be asked for;
   of more than one, those that were not assigned are named in ` + "`Programmed`" + `. Where only addresses inside the cluster are asked for, the fleet has no
   other. Addresses that are hostnames are not served.
@@ -53,7 +52,6 @@ A test in italics is provisional: the suite's authors do not count it yet.
   told about it, and a header in which a client says so itself is removed.
 - **Classes.** A Gateway that is given another class of ours keeps its old proxies until the new ones serve. Given to another controller, or to none,
   it loses what we said in its status.
-=======
 - **ExternalAuth.** Asked before everything but CORS preflights. A body larger than ` + "`forwardBody.maxSize`" + ` is refused with 413, never cut off; a server that
   can not be reached within 10 s means 403, one that can not be resolved 500. Of an answer by HTTP all headers are copied to the request unless
   ` + "`allowedResponseHeaders`" + ` names some, except ` + "`Host`" + ` and those that frame a message.
@@ -63,7 +61,6 @@ A test in italics is provisional: the suite's authors do not count it yet.
 - **CRDs.** Each kind is served while its CRD is there, also in these older versions: ReferenceGrant v1beta1, TLSRoute v1alpha3 and v1alpha2, TCPRoute and
   UDPRoute v1alpha2, BackendTLSPolicy v1alpha3. The class stays accepted; ` + "`SupportedVersion`" + ` is False when the CRDs are of another minor version
   or a kind of the standard channel is missing, and it names both.
->>>>>>> 4967ca5 (docs: what the definitions decide; choices of ExternalAuth, sessions and retry budgets):test/conformance/table.go
 - **Regular expressions** are RE2, match the whole value, and come after prefixes in the order of precedence, but before the prefix ` + "`/`" + `.
 - **Ports.** Listeners of HTTPS and TLS share a port for different hostnames, in both modes of TLS. TCP shares its port with none of
   them. A TCP and a UDP port of the same number are two ports.

@@ -49,9 +49,9 @@ func TestRun(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
 		t.Cleanup(server.Close)
 		short := plan(server.URL)
-		short.MaxDuration = 50 * time.Millisecond
+		short.MaxDuration = 200 * time.Millisecond
 		run := load.Start(t.Context(), short)
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
 		before := served.Load()
 		time.Sleep(100 * time.Millisecond)
 		if after := served.Load(); after != before || before == 0 {
@@ -61,6 +61,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// plan has a worker for every request there can be, so that a busy machine does not make it wait for one.
 func plan(url string) load.Plan {
-	return load.Plan{URL: url, Rate: 500, Workers: 8, Timeout: time.Second, MaxDuration: 10 * time.Second}
+	return load.Plan{URL: url, Rate: 500, Workers: 5000, Timeout: time.Second, MaxDuration: 10 * time.Second}
 }

@@ -114,9 +114,9 @@ func (w *world) ask(ctx context.Context, address, host, body string, headers map
 		return r, fmt.Errorf("answer of %s: %w", host, err)
 	}
 	if response.StatusCode == http.StatusOK {
-		return r, r.read(content)
+		err = r.read(content)
 	}
-	return r, nil
+	return r, err
 }
 
 // authServer runs an authorization server in the test.

@@ -32,7 +32,11 @@ func (w *world) listenHere(t *testing.T, name string) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := int32(listener.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // a TCP port
+	endpoint, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("%s is not the address of a TCP port", listener.Addr())
+	}
+	port := int32(endpoint.Port) //nolint:gosec // a TCP port
 	w.create(t,
 		&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name},

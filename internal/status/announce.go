@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,8 +51,8 @@ type announcer struct {
 	log        *slog.Logger
 
 	mu sync.Mutex
-	// waiting has the newest announcement about each object, until it is made.
-	waiting map[item]*announcement
+	// waiting makes the newest announcement about each object, once.
+	waiting map[item]func()
 }
 
 // announce makes an event, unless a newer one about the object comes soon.
@@ -59,21 +61,33 @@ func (n *announcer) announce(ctx context.Context, kind Kind, object client.Objec
 		return
 	}
 	i := item{kind, object.GetName()}
+	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, planned := n.waiting[i]; !planned {
-		ctx := context.WithoutCancel(ctx)
-		time.AfterFunc(announcePause, func() { n.make(ctx, kind, object, n.take(i)) })
+		time.AfterFunc(announcePause, func() { n.release(i) })
 	}
-	n.waiting[i] = a
+	n.waiting[i] = func() { n.make(ctx, kind, object, a) }
 }
 
-func (n *announcer) take(i item) *announcement {
+// flush makes at once what still waits.
+func (n *announcer) flush() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	a := n.waiting[i]
+	waiting := slices.Collect(maps.Keys(n.waiting))
+	n.mu.Unlock()
+	for _, i := range waiting {
+		n.release(i)
+	}
+}
+
+func (n *announcer) release(i item) {
+	n.mu.Lock()
+	announce, waits := n.waiting[i]
 	delete(n.waiting, i)
-	return a
+	n.mu.Unlock()
+	if waits {
+		announce()
+	}
 }
 
 // make writes an event. The usual recorder counts events of one reason as repetitions of the first and drops their notes, and the note is

@@ -107,7 +107,7 @@ func NewWriter(o Options) *Writer {
 		reader: o.Reader,
 		client: o.Client,
 		events: &announcer{
-			client: o.Events, controller: o.Controller, instance: o.Instance, log: o.Log, waiting: map[item]*announcement{},
+			client: o.Events, controller: o.Controller, instance: o.Instance, log: o.Log, waiting: map[item]func(){},
 		},
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),
@@ -220,6 +220,7 @@ func (w *Writer) Start(ctx context.Context) error {
 	w.follow()
 	queue.ShutDown()
 	workers.Wait()
+	w.events.flush()
 	return nil
 }
 

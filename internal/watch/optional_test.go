@@ -48,8 +48,8 @@ func TestOptionalKinds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			server := partial{cluster: newCluster(t), group: certificatesv1.GroupName, version: c.version}
-			server.of(certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle")).Add(typed)
-			server.of(loose.GroupVersionKind()).Add(loose)
+			server.of(certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle")).Add(typed.DeepCopy())
+			server.of(loose.GroupVersionKind()).Add(loose.DeepCopy())
 			seen := make(chan store.Change, 100)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

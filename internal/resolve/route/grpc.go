@@ -1,14 +1,12 @@
 package route
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -18,45 +16,31 @@ func GRPC(v *store.View, in Inputs, key string) Resolved {
 	if !ok {
 		return Resolved{}
 	}
-	b := in.bind(v, subject{kind: "GRPCRoute", namespace: route.Namespace, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames})
-	if len(b.parents) == 0 {
-		return Resolved{}
-	}
-	w := &verdicts{rules: len(route.Spec.Rules)}
-	r := &resolver{
-		in: in, view: v, verdicts: w, protocol: ir.BackendHTTP2,
-		from: refs.Origin{Kind: "GRPCRoute", Namespace: route.Namespace},
-	}
-	resolved := Resolved{
-		Kind: "GRPCRoute", Name: ir.Name{Namespace: route.Namespace, Name: route.Name}, Created: route.CreationTimestamp.Unix(),
+	r := requestRoute{
+		kind: store.GRPCRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP2,
 	}
 	for i := range route.Spec.Rules {
-		resolved.Rules = append(resolved.Rules, r.grpcRule(fmt.Sprintf("GRPCRoute/%s/%d", key, i), i, &route.Spec.Rules[i])...)
+		r.rules = append(r.rules, grpcRule(&route.Spec.Rules[i]))
 	}
-	return w.finish(resolved, b, route.Generation)
+	return in.requests(v, r)
 }
 
-func (r *resolver) grpcRule(name string, index int, spec *gwv1.GRPCRouteRule) []Rule {
-	var matches []ir.Match
+func grpcRule(spec *gwv1.GRPCRouteRule) requestRule {
+	rule := requestRule{
+		filters:  httpFilters(spec.Filters),
+		sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated in the standard, and still to be served
+		complete: func(*ir.Forward) string { return "" },
+	}
 	for _, m := range spec.Matches {
-		matches = append(matches, grpcMatch(m))
+		rule.matches = append(rule.matches, grpcMatch(m))
 	}
-	if len(matches) == 0 {
-		matches = []ir.Match{grpcMatch(gwv1.GRPCRouteMatch{})}
+	if len(rule.matches) == 0 {
+		rule.matches = []ir.Match{grpcMatch(gwv1.GRPCRouteMatch{})}
 	}
-	a, message := r.grpcAction(spec)
-	if message == "" {
-		message = keepSessions(spec.SessionPersistence, name, &a) //nolint:staticcheck // deprecated in the standard, and still to be served
-	}
-	return r.rules(name, index, matches, a, message)
-}
-
-func (r *resolver) grpcAction(spec *gwv1.GRPCRouteRule) (action, string) {
-	backends := make([]backendRef, 0, len(spec.BackendRefs))
 	for _, b := range spec.BackendRefs {
-		backends = append(backends, backendRef{BackendRef: b.BackendRef, filters: httpFilters(b.Filters)})
+		rule.backends = append(rule.backends, backendRef{BackendRef: b.BackendRef, filters: httpFilters(b.Filters)})
 	}
-	return r.action(httpFilters(spec.Filters), backends)
+	return rule
 }
 
 // httpFilters reads the filters of a GRPCRoute as those of an HTTPRoute, of which they are a part.

@@ -1,13 +1,11 @@
 package route
 
 import (
-	"fmt"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -17,52 +15,31 @@ func HTTP(v *store.View, in Inputs, key string) Resolved {
 	if !ok {
 		return Resolved{}
 	}
-	b := in.bind(v, subject{kind: "HTTPRoute", namespace: route.Namespace, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames})
-	if len(b.parents) == 0 {
-		return Resolved{}
-	}
-	w := &verdicts{rules: len(route.Spec.Rules)}
-	r := &resolver{
-		in: in, view: v, verdicts: w, protocol: ir.BackendHTTP1,
-		from: refs.Origin{Kind: "HTTPRoute", Namespace: route.Namespace},
-	}
-	resolved := Resolved{
-		Kind: "HTTPRoute", Name: ir.Name{Namespace: route.Namespace, Name: route.Name}, Created: route.CreationTimestamp.Unix(),
+	r := requestRoute{
+		kind: store.HTTPRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP1,
 	}
 	for i := range route.Spec.Rules {
-		resolved.Rules = append(resolved.Rules, r.httpRule(fmt.Sprintf("HTTPRoute/%s/%d", key, i), i, &route.Spec.Rules[i])...)
+		r.rules = append(r.rules, httpRule(&route.Spec.Rules[i]))
 	}
-	return w.finish(resolved, b, route.Generation)
+	return in.requests(v, r)
 }
 
-func (r *resolver) httpRule(name string, index int, spec *gwv1.HTTPRouteRule) []Rule {
-	var matches []ir.Match
+func httpRule(spec *gwv1.HTTPRouteRule) requestRule {
+	rule := requestRule{
+		filters:  spec.Filters,
+		sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated in the standard, and still to be served
+		complete: func(forward *ir.Forward) string { return patience(spec, forward) },
+	}
 	for _, m := range spec.Matches {
-		matches = append(matches, httpMatch(m))
+		rule.matches = append(rule.matches, httpMatch(m))
 	}
-	if len(matches) == 0 {
-		matches = []ir.Match{httpMatch(gwv1.HTTPRouteMatch{})}
+	if len(rule.matches) == 0 {
+		rule.matches = []ir.Match{httpMatch(gwv1.HTTPRouteMatch{})}
 	}
-	a, message := r.httpAction(spec)
-	if message == "" {
-		message = keepSessions(spec.SessionPersistence, name, &a) //nolint:staticcheck // deprecated in the standard, and still to be served
-	}
-	return r.rules(name, index, matches, a, message)
-}
-
-func (r *resolver) httpAction(spec *gwv1.HTTPRouteRule) (action, string) {
-	backends := make([]backendRef, 0, len(spec.BackendRefs))
 	for _, b := range spec.BackendRefs {
-		backends = append(backends, backendRef{BackendRef: b.BackendRef, filters: b.Filters})
+		rule.backends = append(rule.backends, backendRef{BackendRef: b.BackendRef, filters: b.Filters})
 	}
-	a, message := r.action(spec.Filters, backends)
-	if message != "" || a.forward == nil {
-		return a, message
-	}
-	if message = patience(spec, a.forward); message != "" {
-		return failing(), message
-	}
-	return a, ""
+	return rule
 }
 
 // patience reads how long a request may take and how often it is tried.

@@ -13,27 +13,35 @@ import (
 // identityPrefix is followed by the Gateway that a proxy belongs to.
 const identityPrefix = "spiffe://gatewright.dev/gateway/"
 
-// Identity is the URI that the certificate of a Gateway's proxies carries as its only URI name. The group is `<namespace>/<name>`.
-func Identity(group string) string { return identityPrefix + group }
+// Identity is who is at the other end of a stream. It is proved when the stream opens and holds for its life.
+type Identity struct {
+	// Gateway is the one that the proxy serves, `<namespace>/<name>`.
+	Gateway string
+	// Pod is the name of the proxy's pod, empty where it is not known.
+	Pod string
+}
 
-// groupOf returns the Gateway whose proxy is at the other end, which only its verified certificate can tell.
-func groupOf(ctx context.Context) (string, error) {
+// CertificateURI is the only URI name that the certificate of a Gateway's proxies carries. The group is `<namespace>/<name>`.
+func CertificateURI(group string) string { return identityPrefix + group }
+
+// identify says who is at the other end, which only its verified certificate can tell.
+func identify(ctx context.Context) (Identity, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return "", status.Error(codes.Unauthenticated, "no peer")
+		return Identity{}, status.Error(codes.Unauthenticated, "no peer")
 	}
 	info, ok := p.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.VerifiedChains) == 0 || len(info.State.VerifiedChains[0]) == 0 {
-		return "", status.Error(codes.Unauthenticated, "a client certificate is required")
+		return Identity{}, status.Error(codes.Unauthenticated, "a client certificate is required")
 	}
 	uris := info.State.VerifiedChains[0][0].URIs
 	if len(uris) != 1 {
-		return "", status.Error(codes.PermissionDenied, "the client certificate must name exactly one URI")
+		return Identity{}, status.Error(codes.PermissionDenied, "the client certificate must name exactly one URI")
 	}
 	group, ok := strings.CutPrefix(uris[0].String(), identityPrefix)
 	namespace, name, both := strings.Cut(group, "/")
 	if !ok || !both || namespace == "" || name == "" || strings.ContainsAny(name, "/?#") {
-		return "", status.Error(codes.PermissionDenied, "the client certificate is not that of a Gateway's proxy")
+		return Identity{}, status.Error(codes.PermissionDenied, "the client certificate is not that of a Gateway's proxy")
 	}
-	return group, nil
+	return Identity{Gateway: group}, nil
 }

@@ -136,7 +136,7 @@ func (c *control) connectWithoutReading(group string) *proxy {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
-	stream, err := c.dial(c.ca.issue(c.t, xds.Identity(group))).DeltaAggregatedResources(ctx)
+	stream, err := c.dial(c.ca.issue(c.t, xds.CertificateURI(group))).DeltaAggregatedResources(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}

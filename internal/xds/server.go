@@ -104,14 +104,15 @@ type service struct {
 
 // DeltaAggregatedResources serves one proxy. Who it is comes from its certificate and holds for the life of the stream; the node it says it is does not matter.
 func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	group, err := groupOf(connection.Context())
+	identity, err := identify(connection.Context())
 	if err != nil {
 		return err
 	}
 	if !s.cache.opened.Load() {
 		return status.Error(codes.Unavailable, "not everything is known yet")
 	}
-	proxy := &stream{logger: s.logger, metrics: s.metrics, observer: s.observer}
+	group := identity.Gateway
+	proxy := &stream{identity: identity, logger: s.logger, metrics: s.metrics, observer: s.observer}
 	s.cache.connect(proxy, group)
 	defer s.cache.disconnect(proxy)
 	s.metrics.connected.Inc()

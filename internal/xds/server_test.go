@@ -45,13 +45,13 @@ func TestIdentity(t *testing.T) {
 		want         codes.Code
 	}{
 		{"no certificate is refused", nil, codes.Unauthenticated},
-		{"a certificate of a foreign authority is refused", []tls.Certificate{other.issue(t, xds.Identity("shop/web"))}, codes.Unavailable},
+		{"a certificate of a foreign authority is refused", []tls.Certificate{other.issue(t, xds.CertificateURI("shop/web"))}, codes.Unavailable},
 		{"a certificate without a URI is refused", []tls.Certificate{c.ca.issue(t)}, codes.PermissionDenied},
-		{"a certificate with two URIs is refused", []tls.Certificate{c.ca.issue(t, xds.Identity("shop/web"), xds.Identity("a/b"))}, codes.PermissionDenied},
+		{"a certificate with two URIs is refused", []tls.Certificate{c.ca.issue(t, xds.CertificateURI("shop/web"), xds.CertificateURI("a/b"))}, codes.PermissionDenied},
 		{"a certificate of another trust domain is refused", []tls.Certificate{c.ca.issue(t, "spiffe://example.org/gateway/shop/web")}, codes.PermissionDenied},
 		{"a certificate of the control plane is refused", []tls.Certificate{c.ca.issue(t, "spiffe://gatewright.dev/control-plane")}, codes.PermissionDenied},
-		{"a Gateway without a name is refused", []tls.Certificate{c.ca.issue(t, xds.Identity("shop"))}, codes.PermissionDenied},
-		{"a Gateway with more than a name is refused", []tls.Certificate{c.ca.issue(t, xds.Identity("shop/web/x"))}, codes.PermissionDenied},
+		{"a Gateway without a name is refused", []tls.Certificate{c.ca.issue(t, xds.CertificateURI("shop"))}, codes.PermissionDenied},
+		{"a Gateway with more than a name is refused", []tls.Certificate{c.ca.issue(t, xds.CertificateURI("shop/web/x"))}, codes.PermissionDenied},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestAProxySeesOnlyItsOwnGateway(t *testing.T) {
 func TestOnlyDeltaIsServed(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
-	client := c.dial(c.ca.issue(t, xds.Identity("a/a")))
+	client := c.dial(c.ca.issue(t, xds.CertificateURI("a/a")))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	stream, err := client.StreamAggregatedResources(ctx)
@@ -117,7 +117,7 @@ func TestUnknownTypesEndTheStream(t *testing.T) {
 func TestNobodyIsServedBeforeOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{closed: true})
-	if got := refusal(t, c.dial(c.ca.issue(t, xds.Identity("a/a")))); got != codes.Unavailable {
+	if got := refusal(t, c.dial(c.ca.issue(t, xds.CertificateURI("a/a")))); got != codes.Unavailable {
 		t.Errorf("got %s, want Unavailable", got)
 	}
 	c.cache.Open()

@@ -16,8 +16,10 @@ import (
 )
 
 // stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer of what happens, so
-// a proxy can only ever reach the group that its certificate names.
+// a proxy can only ever reach the group of its identity.
 type stream struct {
+	// identity never changes.
+	identity Identity
 	group    *group
 	logger   *slog.Logger
 	metrics  *metrics

@@ -162,6 +162,12 @@ func (s *stream) answerTables() {
 		}
 		return nil
 	})
+	for name, version := range r.versions {
+		// What changed since that round, while the proxy waited, is for the next one.
+		if now := s.group.lookup(RouteTable, name); now != nil && now.Version() != version {
+			own.changed[name] = struct{}{}
+		}
+	}
 	if len(r.versions) > 0 {
 		own.hand(r)
 	}

@@ -78,3 +78,23 @@ func TestATableThatANewListenerNeedsWaitsForItsClusters(t *testing.T) {
 	p.expect(routeURL, []string{"t2"}, nil)
 	p.hearsNothing()
 }
+
+func TestATableThatIsAnsweredFromTheLastRoundIsSentAgainInTheNext(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), table(t, group, "t1"), host(t, "a.example", "to c1")})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, []string{"c1"}, nil)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), host(t, "a.example", "to c2")})
+	clusters := p.receive()
+	check(t, clusters, clusterURL, []string{"c2"}, nil)
+	p.subscribe(routeURL, "t1")
+	before := versions(p.expect(routeURL, []string{"t1"}, nil))
+	p.hearsNothing()
+	p.acknowledge(clusters)
+	if after := versions(p.expect(routeURL, []string{"t1"}, nil)); before["t1"] == after["t1"] {
+		t.Error("the same was sent twice")
+	}
+	p.hearsNothing()
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/worldtest"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -54,14 +55,14 @@ func securedGraph(t *testing.T) *graph {
 func authoritiesIn(pair int) store.Change {
 	return change(store.ConfigMap, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "ca"},
-		Data:       map[string]string{corev1.ServiceAccountRootCAKey: string(keyPairs()[pair][0])},
+		Data:       map[string]string{corev1.ServiceAccountRootCAKey: string(worldtest.KeyPairs()[pair][0])},
 	})
 }
 
 func clientPair(pair int) store.Change {
 	return change(store.Secret, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "client"}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: keyPairs()[pair][0], corev1.TLSPrivateKeyKey: keyPairs()[pair][1]},
+		Data: map[string][]byte{corev1.TLSCertKey: worldtest.KeyPairs()[pair][0], corev1.TLSPrivateKeyKey: worldtest.KeyPairs()[pair][1]},
 	})
 }
 

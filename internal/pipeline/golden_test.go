@@ -17,6 +17,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -39,7 +40,7 @@ spec: {ports: [{name: http, port: 80}]}
 
 // keys is a key pair in the Secret infra/cert, and authorities in the ConfigMap infra/ca and the ClusterTrustBundle ca.
 func keys() []store.Change {
-	pair := keyPairs()[0]
+	pair := worldtest.KeyPairs()[0]
 	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]}}
 	authorities := &corev1.ConfigMap{Data: map[string]string{corev1.ServiceAccountRootCAKey: string(pair[0])}}
 	bundle := &certificatesv1.ClusterTrustBundle{Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: string(pair[0])}}

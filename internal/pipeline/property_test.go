@@ -3,7 +3,6 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/worldtest"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -93,11 +93,11 @@ func (b both) dump(t *testing.T) string {
 
 func TestIncrementalEqualsCold(t *testing.T) {
 	t.Parallel()
-	w := world{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a fixed seed on purpose
+	w := worldtest.New(1, 2)
 	warm := newBoth()
 	current := map[subject]store.Change{}
 	for step := range steps {
-		c := w.change()
+		c := w.Change()
 		warm.apply(c)
 		warm.run()
 		if c.Object == nil {
@@ -121,11 +121,11 @@ func TestIncrementalEqualsCold(t *testing.T) {
 // shares the port.
 func TestEveryChainOfAPortCanBeChosen(t *testing.T) {
 	t.Parallel()
-	w := world{rand.New(rand.NewPCG(7, 8))} //nolint:gosec // a fixed seed on purpose
+	w := worldtest.New(7, 8)
 	g := newGraph()
 	shared, streams := 0, 0
 	for range steps {
-		g.objects.Apply(w.change())
+		g.objects.Apply(w.Change())
 		g.memo.Run()
 		for _, key := range g.ports.Keys(nil) {
 			port, _ := g.ports.Get(nil, key)
@@ -151,11 +151,11 @@ func TestEveryChainOfAPortCanBeChosen(t *testing.T) {
 
 func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
-	w := world{rand.New(rand.NewPCG(3, 4))} //nolint:gosec // a fixed seed on purpose
+	w := worldtest.New(3, 4)
 	for round := range 50 {
 		latest := map[subject]store.Change{}
 		for range 120 {
-			if c := w.change(); c.Object != nil {
+			if c := w.Change(); c.Object != nil {
 				latest[subject{c.Kind, c.Key}] = c
 			}
 		}
@@ -186,10 +186,10 @@ func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 
 func TestWithoutCacheGivesTheSame(t *testing.T) {
 	t.Parallel()
-	w := world{rand.New(rand.NewPCG(5, 6))} //nolint:gosec // a fixed seed on purpose
+	w := worldtest.New(5, 6)
 	cached, uncached := newBoth(), newBoth(memo.WithoutCache())
 	for range 300 {
-		c := w.change()
+		c := w.Change()
 		cached.apply(c)
 		uncached.apply(c)
 		cached.run()

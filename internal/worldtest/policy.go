@@ -1,4 +1,4 @@
-package pipeline
+package worldtest
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -6,7 +6,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
-func (w world) backendTLSPolicy() metav1.Object {
+func (w World) backendTLSPolicy() metav1.Object {
 	p := &gwv1.BackendTLSPolicy{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "p1", "p2", "p3"))}
 	for range 1 + w.IntN(2) {
 		var target gwv1.LocalPolicyTargetReferenceWithSectionName
@@ -29,7 +29,7 @@ func (w world) backendTLSPolicy() metav1.Object {
 	return p
 }
 
-func (w world) backendTrafficPolicy() metav1.Object {
+func (w World) backendTrafficPolicy() metav1.Object {
 	p := &gwxv1alpha1.XBackendTrafficPolicy{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "t1", "t2"))}
 	for range 1 + w.IntN(2) {
 		p.Spec.TargetRefs = append(p.Spec.TargetRefs, gwv1.LocalPolicyTargetReference{

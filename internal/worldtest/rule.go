@@ -1,11 +1,11 @@
-package pipeline
+package worldtest
 
 import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // more adds to some rules what stands beside filters and backends.
-func (w world) more(rule *gwv1.HTTPRouteRule) {
+func (w World) more(rule *gwv1.HTTPRouteRule) {
 	if w.IntN(4) == 0 {
 		rule.Filters = append(rule.Filters, gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterExternalAuth, ExternalAuth: &gwv1.HTTPExternalAuthFilter{
 			ExternalAuthProtocol: pick(w, gwv1.HTTPRouteExternalAuthGRPCProtocol, gwv1.HTTPRouteExternalAuthHTTPProtocol),

@@ -1,0 +1,63 @@
+package worldtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"sync"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func (w World) secret() metav1.Object {
+	s := &corev1.Secret{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "cert", "other")), Type: corev1.SecretTypeTLS}
+	pair := KeyPairs()[w.IntN(2)]
+	s.Data = map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1], corev1.ServiceAccountRootCAKey: pair[0]}
+	if w.IntN(4) == 0 {
+		s.Data[corev1.TLSPrivateKeyKey] = []byte("nonsense")
+	}
+	return s
+}
+
+func (w World) configMap() metav1.Object {
+	c := &corev1.ConfigMap{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "ca", "other"))}
+	c.Data = map[string]string{corev1.ServiceAccountRootCAKey: pick(w, string(KeyPairs()[0][0]), string(KeyPairs()[1][0]), "nonsense")}
+	return c
+}
+
+func (w World) clusterTrustBundle() metav1.Object {
+	b := &certificatesv1.ClusterTrustBundle{ObjectMeta: w.meta("", pick(w, "ca", "other"))}
+	b.Spec.TrustBundle = pick(w, string(KeyPairs()[0][0]), string(KeyPairs()[1][0]))
+	return b
+}
+
+// KeyPairs makes two key pairs, once.
+var KeyPairs = sync.OnceValue(func() [][2][]byte {
+	var pairs [][2][]byte
+	for i := range 2 {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+		if err != nil {
+			panic(err)
+		}
+		template := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com"}}
+		der, err := x509.CreateCertificate(cryptorand.Reader, template, template, &key.PublicKey, key)
+		if err != nil {
+			panic(err)
+		}
+		keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			panic(err)
+		}
+		pairs = append(pairs, [2][]byte{
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+			pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+		})
+	}
+	return pairs
+})

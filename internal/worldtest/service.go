@@ -1,0 +1,92 @@
+package worldtest
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/consts"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+func (w World) grant() metav1.Object {
+	return &gwv1.ReferenceGrant{
+		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "g2")),
+		Spec: gwv1.ReferenceGrantSpec{
+			From: []gwv1.ReferenceGrantFrom{{
+				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
+			}},
+			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret", "ConfigMap")}},
+		},
+	}
+}
+
+func (w World) namespace() metav1.Object {
+	ns := &corev1.Namespace{ObjectMeta: w.meta("", pick(w, namespaces...))}
+	ns.Labels = map[string]string{"team": pick(w, "x", "y")}
+	return ns
+}
+
+func (w World) service() metav1.Object {
+	name := pick(w, "s1", "s2", ir.FleetName("one", "ours"))
+	s := &corev1.Service{ObjectMeta: w.meta(pick(w, namespaces...), name)}
+	own(&s.ObjectMeta)
+	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
+	if w.coin() {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"), new("kubernetes.io/wss"))})
+	}
+	if w.coin() {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "udp", Port: pick[int32](w, 80, 81), Protocol: corev1.ProtocolUDP})
+	}
+	if w.coin() {
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "198.18.200.1"}}
+		s.Spec.ClusterIPs = []string{"192.0.2.1"}
+	}
+	return s
+}
+
+func own(meta *metav1.ObjectMeta) {
+	meta.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(meta.Namespace + "-one"), Controller: new(true)}}
+}
+
+func (w World) deployment() metav1.Object {
+	d := &appsv1.Deployment{ObjectMeta: w.meta(pick(w, namespaces...), ir.FleetName("one", "ours"))}
+	own(&d.ObjectMeta)
+	d.Status.AvailableReplicas = w.Int32N(2)
+	return d
+}
+
+func (w World) definition() metav1.Object {
+	custom := pick(w, store.Customs...)
+	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: w.meta("", custom.Definition())}
+	d.Annotations = map[string]string{consts.BundleVersionAnnotation: pick(w, "v1.7.0", "v1.6.0")}
+	d.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: pick(w, custom.Versions...), Served: w.coin()}}
+	d.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+	return d
+}
+
+func (w World) slice() metav1.Object {
+	s := &discoveryv1.EndpointSlice{
+		ObjectMeta:  w.meta(pick(w, namespaces...), pick(w, "e1", "e2", "e3")),
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports: []discoveryv1.EndpointPort{
+			{Name: new(pick(w, "http", "more")), Port: new(pick[int32](w, 8080, 8081))},
+			{Name: new("udp"), Port: new(int32(5353)), Protocol: new(corev1.ProtocolUDP)},
+		},
+	}
+	s.Labels = map[string]string{discoveryv1.LabelServiceName: pick(w, "s1", "s2")}
+	for range w.IntN(4) {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Addresses:  []string{fmt.Sprintf("198.18.16.%d", w.IntN(5))},
+			Conditions: discoveryv1.EndpointConditions{Ready: new(w.coin())},
+		})
+	}
+	return s
+}

@@ -13,25 +13,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // TestAddressRoutability asks for an address inside the cluster: the Gateway serves there and has no other.
 func TestAddressRoutability(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.echo(t, "inside", 1)
-	w.echoService(t, "inside")
+	w.Echo(t, "inside", 1)
+	w.EchoService(t, "inside")
 	gateway := &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: "inside"},
 		Spec: gwv1.GatewaySpec{
-			GatewayClassName: gatewayClass,
+			GatewayClassName: live.GatewayClass,
 			Listeners:        []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
 			Addresses:        []gwv1.GatewaySpecAddress{{Routability: gwv1.GatewayAddressRoutabilityCluster}},
 		},
 	}
-	w.create(t, gateway)
-	w.route(t, "route", "inside", "inside.example.com", "inside")
-	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+	w.Make(t, gateway)
+	w.Route(t, "route", "inside", "inside.example.com", "inside")
+	live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
 			return fmt.Errorf("get the Gateway: %w", err)
 		}
@@ -45,11 +47,11 @@ func TestAddressRoutability(t *testing.T) {
 		t.Fatalf("its addresses are %+v", addresses)
 	}
 	var service corev1.Service
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "inside-" + gatewayClass}, &service); err != nil {
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "inside-" + live.GatewayClass}, &service); err != nil {
 		t.Fatalf("get its Service: %v", err)
 	}
 	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.ClusterIP != addresses[0].Value {
 		t.Errorf("its Service is a %s with %s, and the Gateway says %s", service.Spec.Type, service.Spec.ClusterIP, addresses[0].Value)
 	}
-	w.waitServed(t, addresses[0].Value, "inside.example.com")
+	w.WaitServed(t, addresses[0].Value, "inside.example.com")
 }

@@ -17,6 +17,8 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
 	"sigs.k8s.io/gateway-api/pkg/consts"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // TestAnyDefinitions changes which definitions of the Gateway API the cluster has: the control plane goes on with what is there, says what
@@ -26,11 +28,11 @@ import (
 func TestAnyDefinitions(t *testing.T) {
 	w := newWorld(t)
 	w.restoreDefinitions(t)
-	w.echo(t, "echo", 1)
-	w.echoService(t, "echo")
-	address := w.gateway(t, "gateway")
-	w.route(t, "plain", "gateway", "plain.example.com", "echo")
-	w.waitServed(t, address, "plain.example.com")
+	w.Echo(t, "echo", 1)
+	w.EchoService(t, "echo")
+	address := w.Gateway(t, "gateway")
+	w.Route(t, "plain", "gateway", "plain.example.com", "echo")
+	w.WaitServed(t, address, "plain.example.com")
 
 	t.Run("experimental", func(t *testing.T) {
 		w.install(t, consts.BundleVersion, "experimental")
@@ -41,7 +43,7 @@ func TestAnyDefinitions(t *testing.T) {
 		w.install(t, consts.BundleVersion, "standard")
 		w.classSays(t, since, metav1.ConditionTrue, consts.BundleVersion, "standard channel")
 		w.checkRestart(t)
-		w.waitServed(t, address, "plain.example.com")
+		w.WaitServed(t, address, "plain.example.com")
 	})
 	t.Run("an older minor", func(t *testing.T) {
 		since := time.Now()
@@ -55,7 +57,7 @@ func TestAnyDefinitions(t *testing.T) {
 		w.install(t, consts.BundleVersion, "standard", "grpcroutes."+gwv1.GroupName)
 		w.checkRestart(t)
 		w.classSays(t, since, metav1.ConditionFalse, "not served by the cluster: GRPCRoute;")
-		w.waitServed(t, address, "plain.example.com")
+		w.WaitServed(t, address, "plain.example.com")
 		names := w.controllerNames(t)
 
 		since = time.Now()
@@ -73,7 +75,7 @@ func TestAnyDefinitions(t *testing.T) {
 // checkRestart says how long a restart takes with the definitions that are there.
 func (w *world) checkRestart(t *testing.T) {
 	t.Helper()
-	took := w.restartControllers(t)
+	took := w.RestartControllers(t)
 	t.Logf("the controllers were ready %s after the restart", took.Round(time.Millisecond))
 	if took > 30*time.Second {
 		t.Error("that is too late")
@@ -85,33 +87,33 @@ func (w *world) checkRestart(t *testing.T) {
 func (w *world) checkOlderGrant(t *testing.T, address string) {
 	t.Helper()
 	other := newWorld(t)
-	other.echo(t, "echo", 1)
-	other.echoService(t, "echo")
-	other.create(t, &gwv1beta1.ReferenceGrant{
+	other.Echo(t, "echo", 1)
+	other.EchoService(t, "echo")
+	other.Make(t, &gwv1beta1.ReferenceGrant{
 		ObjectMeta: metav1.ObjectMeta{Name: "grant"},
 		Spec: gwv1.ReferenceGrantSpec{
-			From: []gwv1.ReferenceGrantFrom{{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: gwv1.Namespace(w.namespace)}},
+			From: []gwv1.ReferenceGrantFrom{{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: gwv1.Namespace(w.Namespace)}},
 			To:   []gwv1.ReferenceGrantTo{{Kind: "Service"}},
 		},
 	})
-	route := httpRoute("granted", "gateway", "granted.example.com", "echo")
-	route.Spec.Rules[0].BackendRefs[0].Namespace = new(gwv1.Namespace(other.namespace))
-	w.create(t, route)
-	w.waitServed(t, address, "granted.example.com")
+	route := live.HTTPRoute("granted", "gateway", "granted.example.com", "echo")
+	route.Spec.Rules[0].BackendRefs[0].Namespace = new(gwv1.Namespace(other.Namespace))
+	w.Make(t, route)
+	w.WaitServed(t, address, "granted.example.com")
 }
 
 // checkGRPC says how long it takes until a new GRPCRoute is served.
 func (w *world) checkGRPC(t *testing.T, address string) time.Duration {
 	t.Helper()
-	w.echo(t, "grpc-echo", 1, corev1.EnvVar{Name: "GRPC_ECHO_SERVER", Value: "1"})
-	w.create(t, &corev1.Service{
+	w.Echo(t, "grpc-echo", 1, corev1.EnvVar{Name: "GRPC_ECHO_SERVER", Value: "1"})
+	w.Make(t, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "grpc-echo"},
 		Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"app": "grpc-echo"},
-			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(echoPort), AppProtocol: new("kubernetes.io/h2c")}},
+			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(live.EchoPort), AppProtocol: new("kubernetes.io/h2c")}},
 		},
 	})
-	w.create(t, &gwv1.GRPCRoute{
+	w.Make(t, &gwv1.GRPCRoute{
 		ObjectMeta: metav1.ObjectMeta{Name: "grpc"},
 		Spec: gwv1.GRPCRouteSpec{
 			CommonRouteSpec: gwv1.CommonRouteSpec{ParentRefs: []gwv1.ParentReference{{Name: "gateway"}}},
@@ -126,7 +128,7 @@ func (w *world) checkGRPC(t *testing.T, address string) time.Duration {
 		t.Fatal(err)
 	}
 	defer func() { _ = connection.Close() }()
-	return eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
+	return live.Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
 		// The request has no fields, and those of the answer do not matter.
 		err := connection.Invoke(ctx, "/gateway_api_conformance.echo_basic.grpcecho.GrpcEcho/Echo", &emptypb.Empty{}, &emptypb.Empty{})
 		if err != nil {

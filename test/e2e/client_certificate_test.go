@@ -20,11 +20,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 const securedHost = "secured.example.com"
@@ -36,33 +37,33 @@ func TestClientCertificates(t *testing.T) {
 	first, second := newAuthority(t), newAuthority(t)
 	for name, source := range map[string]func(t *testing.T, w *world) (gwv1.ObjectReference, client.Object, []string){
 		"in a ConfigMap": func(_ *testing.T, w *world) (gwv1.ObjectReference, client.Object, []string) {
-			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "ca", Namespace: w.namespace}}
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "ca", Namespace: w.Namespace}}
 			return gwv1.ObjectReference{Kind: "ConfigMap", Name: "ca"}, object, []string{"data", "ca.crt"}
 		},
 		"in a ClusterTrustBundle": func(t *testing.T, w *world) (gwv1.ObjectReference, client.Object, []string) {
 			object := &unstructured.Unstructured{}
 			object.SetAPIVersion("certificates.k8s.io/v1beta1")
 			object.SetKind("ClusterTrustBundle")
-			object.SetName(w.namespace)
+			object.SetName(w.Namespace)
 			t.Cleanup(func() {
 				// The test's own context is over by now.
 				if err := client.IgnoreNotFound(w.Delete(context.Background(), object)); err != nil {
 					t.Errorf("delete the ClusterTrustBundle: %v", err)
 				}
 			})
-			ref := gwv1.ObjectReference{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle", Name: gwv1.ObjectName(w.namespace)}
+			ref := gwv1.ObjectReference{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle", Name: gwv1.ObjectName(w.Namespace)}
 			return ref, object, []string{"spec", "trustBundle"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.echo(t, "secured", 1)
-			w.echoService(t, "secured")
+			w.Echo(t, "secured", 1)
+			w.EchoService(t, "secured")
 			ref, object, field := source(t, w)
 			w.keep(t, object, field, first.pem)
 			address := w.securedGateway(t, ref)
-			w.route(t, "route", "secured", securedHost, "secured")
+			w.Route(t, "route", "secured", securedHost, "secured")
 
 			w.expectClient(t, address, "of the authority", first.issue(t), true)
 			w.expectClient(t, address, "of another authority", second.issue(t), false)
@@ -102,7 +103,7 @@ func (w *world) securedGateway(t *testing.T, authority gwv1.ObjectReference) str
 	if err != nil {
 		t.Fatalf("encode the key: %v", err)
 	}
-	w.create(t, &corev1.Secret{
+	w.Make(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "server"},
 		Type:       corev1.SecretTypeTLS,
 		Data: map[string][]byte{
@@ -113,7 +114,7 @@ func (w *world) securedGateway(t *testing.T, authority gwv1.ObjectReference) str
 	gateway := &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: "secured"},
 		Spec: gwv1.GatewaySpec{
-			GatewayClassName: gatewayClass,
+			GatewayClassName: live.GatewayClass,
 			TLS: &gwv1.GatewayTLSConfig{Frontend: &gwv1.FrontendTLSConfig{Default: gwv1.TLSConfig{
 				Validation: &gwv1.FrontendTLSValidation{CACertificateRefs: []gwv1.ObjectReference{authority}},
 			}}},
@@ -123,17 +124,7 @@ func (w *world) securedGateway(t *testing.T, authority gwv1.ObjectReference) str
 			}},
 		},
 	}
-	w.create(t, gateway)
-	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
-		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
-			return fmt.Errorf("get the Gateway: %w", err)
-		}
-		if !meta.IsStatusConditionTrue(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed)) {
-			return fmt.Errorf("it is not programmed: %+v", gateway.Status)
-		}
-		return nil
-	})
-	return gateway.Status.Addresses[0].Value
+	return w.Programmed(t, gateway)
 }
 
 // expectClient waits until a client with that certificate is let in, or is not.
@@ -150,7 +141,7 @@ func (w *world) expectClient(t *testing.T, address, who string, certificate *tls
 		},
 	}
 	c := &http.Client{Timeout: 5 * time.Second, Transport: transport}
-	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+securedHost+"/", http.NoBody)
 		if err != nil {
 			return fmt.Errorf("make a request: %w", err)

@@ -23,6 +23,8 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/consts"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 const (
@@ -73,7 +75,7 @@ func (w *world) install(t *testing.T, version, channel string, without ...string
 	definitions = slices.DeleteFunc(definitions, func(d *unstructured.Unstructured) bool { return slices.Contains(without, d.GetName()) })
 	for _, definition := range definitions {
 		// The policies are remembered for a moment after they are gone.
-		eventually(t, time.Minute, 500*time.Millisecond, func(ctx context.Context) error { return w.serverSideApply(ctx, definition) })
+		live.Eventually(t, time.Minute, 500*time.Millisecond, func(ctx context.Context) error { return w.serverSideApply(ctx, definition) })
 	}
 	if err := w.removeOthers(t.Context(), definitions); err != nil {
 		t.Fatal(err)
@@ -178,7 +180,7 @@ func (w *world) forgetPolicies(ctx context.Context) error {
 
 func (w *world) waitEstablished(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		var d apiextensionsv1.CustomResourceDefinition
 		if err := w.Get(ctx, client.ObjectKey{Name: name}, &d); err != nil {
 			return fmt.Errorf("get %s: %w", name, err)
@@ -195,9 +197,9 @@ func (w *world) waitEstablished(t *testing.T, name string) {
 // classSays waits until the GatewayClass says something about the definitions, in its condition and in an event since a point in time.
 func (w *world) classSays(t *testing.T, since time.Time, status metav1.ConditionStatus, words ...string) {
 	t.Helper()
-	eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error {
 		var class gwv1.GatewayClass
-		if err := w.Get(ctx, client.ObjectKey{Name: gatewayClass}, &class); err != nil {
+		if err := w.Get(ctx, client.ObjectKey{Name: live.GatewayClass}, &class); err != nil {
 			return fmt.Errorf("get the class: %w", err)
 		}
 		condition := meta.FindStatusCondition(class.Status.Conditions, string(gwv1.GatewayClassConditionStatusSupportedVersion))
@@ -210,7 +212,7 @@ func (w *world) classSays(t *testing.T, since time.Time, status metav1.Condition
 		}
 		for i := range events.Items {
 			e := &events.Items[i]
-			if e.Regarding.Kind == "GatewayClass" && e.Regarding.Name == gatewayClass && e.EventTime.After(since) && hasAll(e.Note, words) {
+			if e.Regarding.Kind == "GatewayClass" && e.Regarding.Name == live.GatewayClass && e.EventTime.After(since) && hasAll(e.Note, words) {
 				return nil
 			}
 		}
@@ -222,28 +224,10 @@ func hasAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// restartControllers replaces every pod of the control plane and says how long it took until as many were ready.
-func (w *world) restartControllers(t *testing.T) time.Duration {
-	t.Helper()
-	pods, err := w.controllers(t.Context())
-	if err != nil || len(pods) == 0 {
-		t.Fatalf("find the controller: %d pods, %v", len(pods), err)
-	}
-	start, old := time.Now(), map[string]bool{}
-	for i := range pods {
-		old[pods[i].Name] = true
-		if err := w.Delete(t.Context(), &pods[i]); err != nil {
-			t.Fatalf("delete %s: %v", pods[i].Name, err)
-		}
-	}
-	w.waitControllers(t, len(pods), old)
-	return time.Since(start)
-}
-
 // sameControllers checks that the control plane is the one it was, without a restart.
 func (w *world) sameControllers(t *testing.T, want []string) {
 	t.Helper()
-	pods, err := w.controllers(t.Context())
+	pods, err := w.Controllers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +248,7 @@ func (w *world) sameControllers(t *testing.T, want []string) {
 
 func (w *world) controllerNames(t *testing.T) []string {
 	t.Helper()
-	pods, err := w.controllers(t.Context())
+	pods, err := w.Controllers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

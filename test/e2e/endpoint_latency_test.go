@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 const (
@@ -24,15 +26,15 @@ const (
 func TestEndpointLatency(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pods := w.echo(t, "echo", 2)
+	pods := w.Echo(t, "echo", 2)
 	slice := endpointSlice("manual", pods[0].Status.PodIP)
-	w.create(t, &corev1.Service{
+	w.Make(t, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "manual"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 	}, slice)
-	address := w.gateway(t, "gateway")
-	w.route(t, "manual", "gateway", "manual.example.com", "manual")
-	w.waitServed(t, address, "manual.example.com")
+	address := w.Gateway(t, "gateway")
+	w.Route(t, "manual", "gateway", "manual.example.com", "manual")
+	w.WaitServed(t, address, "manual.example.com")
 
 	var times []time.Duration
 	for i := range endpointChanges {
@@ -42,8 +44,8 @@ func TestEndpointLatency(t *testing.T) {
 		if err := w.Update(t.Context(), slice); err != nil {
 			t.Fatalf("move the endpoint: %v", err)
 		}
-		eventually(t, 30*time.Second, 2*time.Millisecond, func(ctx context.Context) error {
-			got, err := w.get(ctx, address, "manual.example.com")
+		live.Eventually(t, 30*time.Second, 2*time.Millisecond, func(ctx context.Context) error {
+			got, err := w.Request(ctx, address, "manual.example.com")
 			if err == nil && got.Pod != pod.Name {
 				return fmt.Errorf("answered by %s, not by %s", got.Pod, pod.Name)
 			}
@@ -63,6 +65,6 @@ func endpointSlice(service, address string) *discoveryv1.EndpointSlice {
 		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(echoPort))}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(live.EchoPort))}},
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // password opens the door of both authorization servers.
@@ -28,14 +30,14 @@ func TestExternalAuth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.needExperimental(t)
-	w.echo(t, "echo", 1)
-	w.echoService(t, "echo")
-	address := w.gateway(t, "gateway")
+	w.Echo(t, "echo", 1)
+	w.EchoService(t, "echo")
+	address := w.Gateway(t, "gateway")
 	for _, protocol := range []gwv1.HTTPRouteExternalAuthProtocol{gwv1.HTTPRouteExternalAuthGRPCProtocol, gwv1.HTTPRouteExternalAuthHTTPProtocol} {
 		name := strings.ToLower(string(protocol))
 		host := name + ".auth.example.com"
 		server := w.authServer(t, name, protocol)
-		route := httpRoute(name, "gateway", host, "echo")
+		route := live.HTTPRoute(name, "gateway", host, "echo")
 		filter := &gwv1.HTTPExternalAuthFilter{
 			ExternalAuthProtocol: protocol,
 			BackendRef:           gwv1.BackendObjectReference{Name: gwv1.ObjectName(name), Port: new(gwv1.PortNumber(80))},
@@ -47,7 +49,7 @@ func TestExternalAuth(t *testing.T) {
 			filter.GRPCAuthConfig = &gwv1.GRPCAuthConfig{AllowedRequestHeaders: []string{"Authorization", "X-Asked"}}
 		}
 		route.Spec.Rules[0].Filters = []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterExternalAuth, ExternalAuth: filter}}
-		w.create(t, route)
+		w.Make(t, route)
 		w.checkAuth(t, address, host, server)
 	}
 }
@@ -55,7 +57,7 @@ func TestExternalAuth(t *testing.T) {
 func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
 	t.Helper()
 	headers := map[string]string{"Authorization": password, "X-Asked": "yes", "X-Secret": "not for the server"}
-	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		r, err := w.ask(ctx, address, host, "small", headers)
 		if err == nil && (r.status != http.StatusOK || r.Headers["X-User"] == nil) {
 			err = fmt.Errorf("%s: with the password: %d, the backend saw %v", host, r.status, r.Headers)
@@ -88,7 +90,7 @@ func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
 
 // reply is what came back for a request, and what the echo backend saw if it got there.
 type reply struct {
-	answer
+	live.Answer
 	status int
 	header http.Header
 }
@@ -103,7 +105,7 @@ func (w *world) ask(ctx context.Context, address, host, body string, headers map
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
-	response, err := w.http.Do(request)
+	response, err := w.HTTP.Do(request)
 	if err != nil {
 		return reply{}, fmt.Errorf("request to %s: %w", host, err)
 	}
@@ -114,7 +116,7 @@ func (w *world) ask(ctx context.Context, address, host, body string, headers map
 		return r, fmt.Errorf("answer of %s: %w", host, err)
 	}
 	if response.StatusCode == http.StatusOK {
-		err = r.read(content)
+		err = r.Read(content)
 	}
 	return r, err
 }
@@ -123,11 +125,11 @@ func (w *world) ask(ctx context.Context, address, host, body string, headers map
 func (w *world) authServer(t *testing.T, name string, protocol gwv1.HTTPRouteExternalAuthProtocol) (stop func()) {
 	t.Helper()
 	if protocol == gwv1.HTTPRouteExternalAuthHTTPProtocol {
-		return w.serveHere(t, name, httpAuth)
+		return w.ServeHere(t, name, httpAuth)
 	}
 	server := grpc.NewServer()
 	authv3.RegisterAuthorizationServer(server, grpcAuth{})
-	listener := w.listenHere(t, name)
+	listener := w.ListenHere(t, name)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return server.Stop

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // TestGatewayClassChange gives a Gateway another class of ours, then one of nobody's: each time the fleet it had goes, and in the end
@@ -23,19 +25,19 @@ import (
 func TestGatewayClassChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.echo(t, "backend", 1)
-	w.echoService(t, "backend")
-	w.gateway(t, "moving")
-	w.route(t, "route", "moving", "moving.example.com", "backend")
+	w.Echo(t, "backend", 1)
+	w.EchoService(t, "backend")
+	w.Gateway(t, "moving")
+	w.Route(t, "route", "moving", "moving.example.com", "backend")
 
-	ours := w.class(t, "ours", controllerName)
+	ours := w.class(t, "ours", live.ControllerName)
 	w.giveClass(t, "moving", ours)
 	var gateway gwv1.Gateway
-	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
-		if err := w.fleetGone(ctx, gatewayClass); err != nil {
+	live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+		if err := w.fleetGone(ctx, live.GatewayClass); err != nil {
 			return err
 		}
-		if err := w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "moving"}, &gateway); err != nil {
+		if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "moving"}, &gateway); err != nil {
 			return fmt.Errorf("get the Gateway: %w", err)
 		}
 		programmed := meta.FindStatusCondition(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed))
@@ -44,14 +46,14 @@ func TestGatewayClassChange(t *testing.T) {
 		}
 		return nil
 	})
-	w.waitServed(t, gateway.Status.Addresses[0].Value, "moving.example.com")
+	w.WaitServed(t, gateway.Status.Addresses[0].Value, "moving.example.com")
 
 	w.giveClass(t, "moving", w.class(t, "theirs", "example.com/nobody"))
-	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.fleetGone(ctx, ours); err != nil {
 			return err
 		}
-		if err := w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "moving"}, &gateway); err != nil {
+		if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "moving"}, &gateway); err != nil {
 			return fmt.Errorf("get the Gateway: %w", err)
 		}
 		// The API server puts its own "waiting for controller" in the place of conditions.
@@ -67,7 +69,7 @@ func TestGatewayClassChange(t *testing.T) {
 func (w *world) class(t *testing.T, suffix string, controller gwv1.GatewayController) string {
 	t.Helper()
 	class := &gwv1.GatewayClass{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-" + suffix},
+		ObjectMeta: metav1.ObjectMeta{Name: w.Namespace + "-" + suffix},
 		Spec:       gwv1.GatewayClassSpec{ControllerName: controller},
 	}
 	if err := w.Create(t.Context(), class); err != nil {
@@ -85,7 +87,7 @@ func (w *world) class(t *testing.T, suffix string, controller gwv1.GatewayContro
 func (w *world) giveClass(t *testing.T, gateway, class string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gatewayClassName":"`+class+`"}}`))
-	object := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: gateway}}
+	object := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: gateway}}
 	if err := w.Patch(t.Context(), object, patch); err != nil {
 		t.Fatalf("give Gateway %s the class %s: %v", gateway, class, err)
 	}

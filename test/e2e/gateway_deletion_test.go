@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // fleetKinds are the kinds a Gateway's fleet can be made of, with those that Kubernetes derives from them.
@@ -34,14 +36,14 @@ var fleetKinds = []schema.GroupVersionKind{
 func TestGatewayDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.echo(t, "echo", 1)
-	w.echoService(t, "echo")
+	w.Echo(t, "echo", 1)
+	w.EchoService(t, "echo")
 	w.waitFor(t, "EndpointSlice", "ConfigMap/kube-root-ca.crt", "ServiceAccount/default")
 	before := w.inventory(t)
 
-	address := w.gateway(t, "short-lived")
-	w.route(t, "route", "short-lived", "short.example.com", "echo")
-	w.waitServed(t, address, "short.example.com")
+	address := w.Gateway(t, "short-lived")
+	w.Route(t, "route", "short-lived", "short.example.com", "echo")
+	w.WaitServed(t, address, "short.example.com")
 	during := w.inventory(t)
 	made := slices.DeleteFunc(slices.Clone(during), func(o string) bool { return slices.Contains(before, o) })
 	for _, kind := range []string{"Deployment/", "Service/", "Pod/"} {
@@ -51,11 +53,11 @@ func TestGatewayDeletion(t *testing.T) {
 	}
 
 	gateway := &gwv1.Gateway{}
-	gateway.Name, gateway.Namespace = "short-lived", w.namespace
+	gateway.Name, gateway.Namespace = "short-lived", w.Namespace
 	if err := w.Delete(t.Context(), gateway); err != nil {
 		t.Fatalf("delete the Gateway: %v", err)
 	}
-	took := eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+	took := live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		now, err := w.list(ctx)
 		if err != nil {
 			return err
@@ -85,7 +87,7 @@ func (w *world) inventory(t *testing.T) []string {
 // waitFor waits for things that Kubernetes makes by itself a moment later, each given as the beginning of kind/name.
 func (w *world) waitFor(t *testing.T, wanted ...string) {
 	t.Helper()
-	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		names, err := w.list(ctx)
 		if err != nil {
 			return err
@@ -104,7 +106,7 @@ func (w *world) list(ctx context.Context) ([]string, error) {
 	for _, kind := range fleetKinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
-		if err := w.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+		if err := w.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return nil, fmt.Errorf("list %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {

@@ -4,17 +4,9 @@ package e2e
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
-	"net/http"
 	"testing"
 	"time"
 
@@ -24,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/test/e2e/load"
+	"github.com/gatewright/gatewright/test/live"
+	"github.com/gatewright/gatewright/test/load"
 )
 
 // TestListenerSet adds an HTTPS listener with a certificate of its own to a Gateway under load, and takes it away again: it serves while it is
@@ -32,11 +25,11 @@ import (
 func TestListenerSet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.echo(t, "echo", 1)
-	w.echoService(t, "echo")
-	address := w.gateway(t, "gateway")
-	w.route(t, "own", "gateway", "own.example.com", "echo")
-	w.waitServed(t, address, "own.example.com")
+	w.Echo(t, "echo", 1)
+	w.EchoService(t, "echo")
+	address := w.Gateway(t, "gateway")
+	w.Route(t, "own", "gateway", "own.example.com", "echo")
+	w.WaitServed(t, address, "own.example.com")
 	w.allowListenerSets(t, "gateway")
 
 	run := load.Start(t.Context(), load.Plan{
@@ -49,10 +42,10 @@ func TestListenerSet(t *testing.T) {
 	backend := gwv1.HTTPBackendRef{}
 	backend.Name, backend.Port = "echo", new(gwv1.PortNumber(80))
 	route.Spec.Rules = []gwv1.HTTPRouteRule{{BackendRefs: []gwv1.HTTPBackendRef{backend}}}
-	w.create(t, route)
+	w.Make(t, route)
 	w.waitProgrammed(t, set)
-	eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
-		return servedSecurely(ctx, net.JoinHostPort(address, "8443"), "set.example.com")
+	live.Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
+		return live.ServedSecurely(ctx, net.JoinHostPort(address, "8443"), "set.example.com")
 	})
 	w.waitAttachedSets(t, "gateway", 1)
 
@@ -60,8 +53,8 @@ func TestListenerSet(t *testing.T) {
 		t.Fatalf("delete the ListenerSet: %v", err)
 	}
 	w.waitAttachedSets(t, "gateway", 0)
-	eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
-		if servedSecurely(ctx, net.JoinHostPort(address, "8443"), "set.example.com") == nil {
+	live.Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
+		if live.ServedSecurely(ctx, net.JoinHostPort(address, "8443"), "set.example.com") == nil {
 			return errors.New("the listener is still there")
 		}
 		return nil
@@ -76,7 +69,7 @@ func TestListenerSet(t *testing.T) {
 // allowListenerSets lets ListenerSets of the same namespace attach to a Gateway.
 func (w *world) allowListenerSets(t *testing.T, name string) {
 	t.Helper()
-	gateway := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	gateway := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"allowedListeners":{"namespaces":{"from":"Same"}}}}`))
 	if err := w.Patch(t.Context(), gateway, patch); err != nil {
 		t.Fatalf("patch gateway %s: %v", name, err)
@@ -86,7 +79,7 @@ func (w *world) allowListenerSets(t *testing.T, name string) {
 // httpsSet creates a ListenerSet with one HTTPS listener on port 8443, and its certificate.
 func (w *world) httpsSet(t *testing.T, name, gateway, host string) *gwv1.ListenerSet {
 	t.Helper()
-	certificate, key := keyPair(t, host)
+	certificate, key := live.KeyPair(t, host)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
@@ -101,13 +94,13 @@ func (w *world) httpsSet(t *testing.T, name, gateway, host string) *gwv1.Listene
 			}},
 		},
 	}
-	w.create(t, secret, set)
+	w.Make(t, secret, set)
 	return set
 }
 
 func (w *world) waitProgrammed(t *testing.T, set *gwv1.ListenerSet) {
 	t.Helper()
-	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
 			return fmt.Errorf("get ListenerSet %s: %w", set.Name, err)
 		}
@@ -120,9 +113,9 @@ func (w *world) waitProgrammed(t *testing.T, set *gwv1.ListenerSet) {
 
 func (w *world) waitAttachedSets(t *testing.T, name string, want int32) {
 	t.Helper()
-	eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		var gateway gwv1.Gateway
-		if err := w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &gateway); err != nil {
+		if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, &gateway); err != nil {
 			return fmt.Errorf("get gateway %s: %w", name, err)
 		}
 		var got int32
@@ -134,48 +127,4 @@ func (w *world) waitAttachedSets(t *testing.T, name string, want int32) {
 		}
 		return nil
 	})
-}
-
-// servedSecurely says why a host is not answered at an address by somebody who proves to be it.
-func servedSecurely(ctx context.Context, address, host string) error {
-	transport := &http.Transport{
-		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{ServerName: host, InsecureSkipVerify: true}, //nolint:gosec // the certificate is looked at below
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
-	if err != nil {
-		return fmt.Errorf("make a request to %s: %w", address, err)
-	}
-	request.Host = host
-	response, err := (&http.Client{Timeout: 5 * time.Second, Transport: transport}).Do(request)
-	if err != nil {
-		return fmt.Errorf("request to %s: %w", host, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("answer of %s: %s", host, response.Status)
-	}
-	if err := response.TLS.PeerCertificates[0].VerifyHostname(host); err != nil {
-		return fmt.Errorf("certificate of %s: %w", address, err)
-	}
-	return nil
-}
-
-// keyPair makes a certificate for a host and its key.
-func keyPair(t *testing.T, host string) (certificate, privateKey []byte) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }

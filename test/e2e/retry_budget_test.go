@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // TestRetryBudget sends requests to a backend that fails: without a budget each is tried four times, with one hardly any is tried again.
@@ -26,15 +28,15 @@ func TestRetryBudget(t *testing.T) {
 	w := newWorld(t)
 	w.needExperimental(t)
 	var tries atomic.Int32
-	w.serveHere(t, "failing", func(response http.ResponseWriter, _ *http.Request) {
+	w.ServeHere(t, "failing", func(response http.ResponseWriter, _ *http.Request) {
 		tries.Add(1)
 		time.Sleep(100 * time.Millisecond)
 		response.WriteHeader(http.StatusServiceUnavailable)
 	})
-	address := w.gateway(t, "gateway")
-	route := httpRoute("retry", "gateway", "retry.example.com", "failing")
+	address := w.Gateway(t, "gateway")
+	route := live.HTTPRoute("retry", "gateway", "retry.example.com", "failing")
 	route.Spec.Rules[0].Retry = &gwv1.HTTPRouteRetry{Attempts: new(attempts), Codes: []gwv1.HTTPRouteRetryStatusCode{http.StatusServiceUnavailable}}
-	w.create(t, route)
+	w.Make(t, route)
 	burst := func(ctx context.Context) int32 {
 		tries.Store(0)
 		var wait sync.WaitGroup
@@ -44,7 +46,7 @@ func TestRetryBudget(t *testing.T) {
 		wait.Wait()
 		return tries.Load()
 	}
-	eventually(t, time.Minute, time.Second, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, time.Second, func(ctx context.Context) error {
 		if got := burst(ctx); got != clients*(1+attempts) {
 			return fmt.Errorf("without a budget %d requests became %d tries, want %d each", clients, got, 1+attempts)
 		}
@@ -61,8 +63,8 @@ func TestRetryBudget(t *testing.T) {
 			},
 		},
 	}
-	w.create(t, policy)
-	eventually(t, time.Minute, time.Second, func(ctx context.Context) error {
+	w.Make(t, policy)
+	live.Eventually(t, time.Minute, time.Second, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(policy), policy); err != nil {
 			return fmt.Errorf("get the policy: %w", err)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // TestSessionPersistence keeps a client on the pod that answered it first, by a cookie and by a header, and lets another take over when
@@ -18,9 +20,9 @@ func TestSessionPersistence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.needExperimental(t)
-	pods := w.echo(t, "echo", 3)
-	w.echoService(t, "echo")
-	address := w.gateway(t, "gateway")
+	pods := w.Echo(t, "echo", 3)
+	w.EchoService(t, "echo")
+	address := w.Gateway(t, "gateway")
 	for name, c := range map[string]struct {
 		session gwv1.SessionPersistence
 		// carry takes the session from a reply and puts it into the headers of the next request.
@@ -48,10 +50,10 @@ func TestSessionPersistence(t *testing.T) {
 		},
 	} {
 		host := name + ".session.example.com"
-		route := httpRoute(name, "gateway", host, "echo")
+		route := live.HTTPRoute(name, "gateway", host, "echo")
 		route.Spec.Rules[0].SessionPersistence = &c.session //nolint:staticcheck // deprecated in the standard, and still to be served
-		w.create(t, route)
-		w.waitServed(t, address, host)
+		w.Make(t, route)
+		w.WaitServed(t, address, host)
 		w.checkSession(t, address, host, c.carry)
 	}
 
@@ -59,7 +61,7 @@ func TestSessionPersistence(t *testing.T) {
 	if err := w.Delete(t.Context(), &pods[0]); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		r, err := w.ask(ctx, address, "cookie.session.example.com", "", map[string]string{"Cookie": `sticky="Cg8xOTguMTguMTYuMjU0OjE="`})
 		if err == nil && r.status != http.StatusOK {
 			err = fmt.Errorf("an endpoint that is gone is answered with %d", r.status)

@@ -1,6 +1,4 @@
-//go:build e2e
-
-package e2e
+package live
 
 import (
 	"net"
@@ -13,21 +11,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// serveHere makes a Service whose requests the test itself answers.
-func (w *world) serveHere(t *testing.T, name string, handler http.HandlerFunc) (stop func()) {
+// ServeHere makes a Service whose requests the test itself answers.
+func (w *World) ServeHere(t *testing.T, name string, handler http.HandlerFunc) (stop func()) {
 	t.Helper()
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	listener := w.listenHere(t, name)
+	listener := w.ListenHere(t, name)
 	go func() { _ = server.Serve(listener) }()
 	stop = func() { _ = server.Close() }
 	t.Cleanup(stop)
 	return stop
 }
 
-// listenHere makes a Service whose only endpoint is a port of the test itself, on the address of the node it runs on.
-func (w *world) listenHere(t *testing.T, name string) net.Listener {
+// ListenHere makes a Service whose only endpoint is a port of the test itself, on the address of the node it runs on.
+func (w *World) ListenHere(t *testing.T, name string) net.Listener {
 	t.Helper()
-	address := w.nodeAddress(t)
+	address := w.NodeAddress(t)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +35,7 @@ func (w *world) listenHere(t *testing.T, name string) net.Listener {
 		t.Fatalf("%s is not the address of a TCP port", listener.Addr())
 	}
 	port := int32(endpoint.Port) //nolint:gosec // a TCP port
-	w.create(t,
+	w.Make(t,
 		&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "here", Port: 80}}},
@@ -51,7 +49,8 @@ func (w *world) listenHere(t *testing.T, name string) net.Listener {
 	return listener
 }
 
-func (w *world) nodeAddress(t *testing.T) string {
+// NodeAddress is the address of the node that the test runs on.
+func (w *World) NodeAddress(t *testing.T) string {
 	t.Helper()
 	var nodes corev1.NodeList
 	if err := w.List(t.Context(), &nodes); err != nil {

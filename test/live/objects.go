@@ -1,6 +1,4 @@
-//go:build e2e
-
-package e2e
+package live
 
 import (
 	"context"
@@ -18,43 +16,49 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-const (
-	echoImage = "registry.k8s.io/gateway-api/conformance/echo-basic:v0.2.0"
-	echoPort  = 3000
-)
+const echoImage = "registry.k8s.io/gateway-api/conformance/echo-basic:v0.2.0"
 
-// gateway creates a Gateway with one HTTP listener and returns its address once it is programmed.
-func (w *world) gateway(t *testing.T, name string) string {
+// EchoPort is the port of echo pods.
+const EchoPort = 3000
+
+// Gateway creates a Gateway with one HTTP listener and returns its address once it is programmed.
+func (w *World) Gateway(t *testing.T, name string) string {
 	t.Helper()
-	gateway := &gwv1.Gateway{
+	return w.Programmed(t, &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: gwv1.GatewaySpec{
-			GatewayClassName: gatewayClass,
+			GatewayClassName: GatewayClass,
 			Listeners:        []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
 		},
-	}
-	w.create(t, gateway)
-	eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+	})
+}
+
+// Programmed creates a Gateway and returns its address once it is programmed.
+func (w *World) Programmed(t *testing.T, gateway *gwv1.Gateway) string {
+	t.Helper()
+	w.Make(t, gateway)
+	Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
-			return fmt.Errorf("get gateway %s: %w", name, err)
+			return fmt.Errorf("get gateway %s: %w", gateway.Name, err)
 		}
 		if !meta.IsStatusConditionTrue(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed)) || len(gateway.Status.Addresses) == 0 {
-			return fmt.Errorf("gateway %s is not programmed: %+v", name, gateway.Status)
+			return fmt.Errorf("gateway %s is not programmed: %+v", gateway.Name, gateway.Status)
 		}
 		return nil
 	})
 	return gateway.Status.Addresses[0].Value
 }
 
-// route creates an HTTPRoute that sends a host to a Service.
-func (w *world) route(t *testing.T, name, gateway, host, service string) *gwv1.HTTPRoute {
+// Route creates an HTTPRoute that sends a host to a Service.
+func (w *World) Route(t *testing.T, name, gateway, host, service string) *gwv1.HTTPRoute {
 	t.Helper()
-	route := httpRoute(name, gateway, host, service)
-	w.create(t, route)
+	route := HTTPRoute(name, gateway, host, service)
+	w.Make(t, route)
 	return route
 }
 
-func httpRoute(name, gateway, host, service string) *gwv1.HTTPRoute {
+// HTTPRoute sends a host to a Service.
+func HTTPRoute(name, gateway, host, service string) *gwv1.HTTPRoute {
 	return &gwv1.HTTPRoute{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: gwv1.HTTPRouteSpec{
@@ -67,24 +71,24 @@ func httpRoute(name, gateway, host, service string) *gwv1.HTTPRoute {
 	}
 }
 
-// routeAccepted says why a route is not accepted by Gatewright.
-func (w *world) routeAccepted(ctx context.Context, route *gwv1.HTTPRoute) error {
+// RouteAccepted says why a route is not accepted by Gatewright.
+func (w *World) RouteAccepted(ctx context.Context, route *gwv1.HTTPRoute) error {
 	if err := w.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
 		return fmt.Errorf("get route %s: %w", route.Name, err)
 	}
 	for _, parent := range route.Status.Parents {
-		if parent.ControllerName == controllerName && meta.IsStatusConditionTrue(parent.Conditions, string(gwv1.RouteConditionAccepted)) {
+		if parent.ControllerName == ControllerName && meta.IsStatusConditionTrue(parent.Conditions, string(gwv1.RouteConditionAccepted)) {
 			return nil
 		}
 	}
 	return fmt.Errorf("route %s is not accepted: %+v", route.Name, route.Status)
 }
 
-// echo starts pods that answer with their own name, waits for them, and returns them. The environment can make them speak something else than HTTP.
-func (w *world) echo(t *testing.T, name string, replicas int32, env ...corev1.EnvVar) []corev1.Pod {
+// Echo starts pods that answer with their own name, waits for them, and returns them. The environment can make them speak something else than HTTP.
+func (w *World) Echo(t *testing.T, name string, replicas int32, env ...corev1.EnvVar) []corev1.Pod {
 	t.Helper()
 	labels := map[string]string{"app": name}
-	w.create(t, &appsv1.Deployment{
+	w.Make(t, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas,
@@ -100,13 +104,13 @@ func (w *world) echo(t *testing.T, name string, replicas int32, env ...corev1.En
 		},
 	})
 	var pods corev1.PodList
-	eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
-		if err := w.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels(labels)); err != nil {
+	Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+		if err := w.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels(labels)); err != nil {
 			return fmt.Errorf("list the pods of %s: %w", name, err)
 		}
 		ready := 0
 		for i := range pods.Items {
-			if podReady(&pods.Items[i]) {
+			if PodReady(&pods.Items[i]) {
 				ready++
 			}
 		}
@@ -118,14 +122,14 @@ func (w *world) echo(t *testing.T, name string, replicas int32, env ...corev1.En
 	return pods.Items
 }
 
-// echoService makes the Service of echo pods.
-func (w *world) echoService(t *testing.T, name string) {
+// EchoService makes the Service of echo pods.
+func (w *World) EchoService(t *testing.T, name string) {
 	t.Helper()
-	w.create(t, &corev1.Service{
+	w.Make(t, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"app": name},
-			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(echoPort)}},
+			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(EchoPort)}},
 		},
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gatewright/gatewright/test/e2e/load"
+	"github.com/gatewright/gatewright/test/load"
 )
 
 func TestRun(t *testing.T) {

@@ -1,6 +1,4 @@
-//go:build e2e
-
-package e2e
+package live
 
 import (
 	"bytes"
@@ -15,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kill ends a pod's processes with SIGKILL, as a crash would, and then deletes the pod. Deleting it alone would send SIGTERM first,
+// Kill ends a pod's processes with SIGKILL, as a crash would, and then deletes the pod. Deleting it alone would send SIGTERM first,
 // even with no grace, and a leader would hand over its lease in order. The test runs on the cluster's only node, so it sees them.
-func (w *world) kill(t *testing.T, pod *corev1.Pod) {
+func (w *World) Kill(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	killed := 0
-	for _, pid := range processes(t, string(pod.UID)) {
+	for _, pid := range Processes(t, string(pod.UID)) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
 			killed++
 		}
@@ -33,8 +31,8 @@ func (w *world) kill(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// processes finds the processes of a pod by their control group, which the kubelet names after its UID.
-func processes(t *testing.T, uid string) []int {
+// Processes finds the processes of a pod by their control group, which the kubelet names after its UID.
+func Processes(t *testing.T, uid string) []int {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {

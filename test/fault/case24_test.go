@@ -1,6 +1,6 @@
-//go:build e2e
+//go:build fault
 
-package e2e
+package fault
 
 import (
 	"context"
@@ -14,50 +14,42 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/test/e2e/load"
+	"github.com/gatewright/gatewright/test/live"
 )
 
-const (
-	routeEdits = 100
-	editPause  = 100 * time.Millisecond
-)
+// editPause is what a change is given to arrive in before the next: short enough that some overlap.
+const editPause = 100 * time.Millisecond
 
-// TestRouteEdits edits one live route again and again under load: Service, port, weights, filters on rule and backend, order of rules.
+// TestCase24RouteEditsUnderLoad edits one live route again and again: Service, port, weights, filters on rule and backend, order of rules.
 // Every variant answers 200 once it is live, so any other answer is a change that dropped a request: a route that named a cluster
 // before the proxy had it, or a cluster that left before its last route.
-func TestRouteEdits(t *testing.T) {
+func TestCase24RouteEditsUnderLoad(t *testing.T) {
 	t.Parallel()
+	c := begin(t, "24", "edits of a live route under load")
 	w := newWorld(t)
-	w.echo(t, "edited", 1)
 	for _, name := range []string{"a", "b", "c", "d"} {
-		w.create(t, &corev1.Service{
+		w.Make(t, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: corev1.ServiceSpec{
-				Selector: map[string]string{"app": "edited"},
+				Selector: map[string]string{"app": serviceName},
 				Ports: []corev1.ServicePort{
-					{Name: "http", Port: 80, TargetPort: intstr.FromInt32(echoPort)},
-					{Name: "more", Port: 81, TargetPort: intstr.FromInt32(echoPort)},
+					{Name: "http", Port: 80, TargetPort: intstr.FromInt32(live.EchoPort)},
+					{Name: "more", Port: 81, TargetPort: intstr.FromInt32(live.EchoPort)},
 				},
 			},
 		})
 	}
-	address := w.gateway(t, "gateway")
-	route := w.route(t, "edited", "gateway", "edited.example.com", "a")
-	w.waitServed(t, address, "edited.example.com")
+	route := w.Route(t, "edited", gatewayName, "edited.example.com", "a")
+	w.WaitServed(t, w.address, "edited.example.com")
 
-	run := load.Start(t.Context(), load.Plan{
-		URL: "http://" + address + "/", Host: "edited.example.com",
-		Rate: 200, Workers: 64, Timeout: 5 * time.Second, MaxDuration: 2 * time.Minute,
-	})
-	for i := range routeEdits {
+	run := w.startLoad(t, "edited.example.com")
+	edits := amount(300, 100)
+	for i := range edits {
 		w.editRules(t, route, variants[i%len(variants)])
 		time.Sleep(editPause)
 	}
-	result := run.Stop()
-	t.Logf("%d edits: %s", routeEdits, result)
-	if result.Failed() > 0 || result.Sent == 0 {
-		t.Errorf("want requests and no failure: %s", result)
-	}
+	c.note("%d edits", edits)
+	c.load(run.Stop())
 }
 
 // variants are rules that all answer 200, each of which needs clusters that the one before does not have.
@@ -108,7 +100,7 @@ func path(r gwv1.HTTPRouteRule, prefix string) gwv1.HTTPRouteRule {
 // editRules replaces a route's rules, whatever its status has become meanwhile.
 func (w *world) editRules(t *testing.T, route *gwv1.HTTPRoute, rules []gwv1.HTTPRouteRule) {
 	t.Helper()
-	eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
+	live.Eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
 		before := route.DeepCopy()
 		route.Spec.Rules = rules
 		if err := w.Patch(ctx, route, client.MergeFrom(before)); err != nil {

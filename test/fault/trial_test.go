@@ -1,0 +1,153 @@
+//go:build fault
+
+package fault
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/test/live"
+	"github.com/gatewright/gatewright/test/load"
+)
+
+func TestMain(m *testing.M) {
+	code := live.Run(m)
+	if len(summary.rows) == 0 {
+		fmt.Println("there is no such case")
+		os.Exit(1)
+	}
+	printSummary()
+	os.Exit(code)
+}
+
+// trial is one case under way: what is measured, with the limit beside it.
+type trial struct {
+	t       *testing.T
+	name    string
+	fault   string
+	started time.Time
+	figures []string
+}
+
+// begin starts a case of docs/faults.md. Its figures become one line in its log and in the table at the end.
+func begin(t *testing.T, name, fault string) *trial {
+	t.Helper()
+	c := &trial{t: t, name: name, fault: fault, started: time.Now()}
+	t.Cleanup(c.end)
+	return c
+}
+
+// span is how long a fault lasts: as long as it should by `make fault`, shorter in CI.
+func span(full, short time.Duration) time.Duration {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
+// amount is how much of something there is: all of it by `make fault`, less in CI.
+func amount(full, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
+// note adds a figure that has no limit.
+func (c *trial) note(format string, arguments ...any) {
+	c.figures = append(c.figures, fmt.Sprintf(format, arguments...))
+}
+
+// count adds a figure that must not be above a limit.
+func (c *trial) count(got int, what string, most int) {
+	c.t.Helper()
+	c.note("%s %s", grouped(got), what)
+	if got > most {
+		c.t.Errorf("case %s: %d %s, at most %d are allowed", c.name, got, what, most)
+	}
+}
+
+// took adds a time that must stay below a limit.
+func (c *trial) took(got time.Duration, what string, limit time.Duration) {
+	c.t.Helper()
+	c.note("%s %s", what, rounded(got))
+	if got >= limit {
+		c.t.Errorf("case %s: %s took %s, the limit is %s", c.name, what, got, limit)
+	}
+}
+
+// load adds what became of requests, none of which may fail.
+func (c *trial) load(result load.Result) {
+	c.t.Helper()
+	c.note("%s requests", grouped(result.Sent))
+	c.count(result.Failed(), "failed", 0)
+	if result.Failed() > 0 || result.Sent == 0 {
+		c.t.Errorf("case %s: want requests and no failure: %s", c.name, result)
+	}
+}
+
+func (c *trial) line() string { return strings.Join(c.figures, ", ") }
+
+func (c *trial) end() {
+	verdict := "passed"
+	switch {
+	case c.t.Failed():
+		verdict = "FAILED"
+	case c.t.Skipped():
+		verdict = "skipped"
+	}
+	c.t.Logf("case %s: %s", c.name, c.line())
+	summary.Lock()
+	defer summary.Unlock()
+	summary.rows = append(summary.rows, row{c.name, c.fault, verdict, c.line(), time.Since(c.started)})
+}
+
+type row struct {
+	name, fault, verdict, figures string
+	took                          time.Duration
+}
+
+var summary struct {
+	sync.Mutex
+	rows []row
+}
+
+// printSummary prints a table of all cases that ran.
+func printSummary() {
+	// Numbers first, in their order.
+	slices.SortFunc(summary.rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+	})
+	wide := 0
+	for _, r := range summary.rows {
+		wide = max(wide, len(r.name))
+	}
+	fmt.Println()
+	for _, r := range summary.rows {
+		fmt.Printf("case %-*s  %-7s %5.0fs  %s: %s\n", wide, r.name, r.verdict, r.took.Seconds(), r.fault, r.figures)
+	}
+	fmt.Println()
+}
+
+// rounded is a time as a person would say it.
+func rounded(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// grouped is a number with commas.
+func grouped(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,45 @@
+//go:build fault
+
+package fault
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/test/live"
+	"github.com/gatewright/gatewright/test/load"
+)
+
+// world is what a case has: a namespace, and in it a Gateway that serves a host from two pods.
+type world struct {
+	*live.World
+	// address is that of the Gateway.
+	address string
+}
+
+// What every case has.
+const (
+	gatewayName = "gateway"
+	serviceName = "echo"
+	steadyHost  = "steady.example.com"
+)
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{World: live.New(t)}
+	w.Echo(t, serviceName, 2)
+	w.EchoService(t, serviceName)
+	w.address = w.Gateway(t, gatewayName)
+	w.Route(t, "steady", gatewayName, steadyHost, serviceName)
+	w.WaitServed(t, w.address, steadyHost)
+	return w
+}
+
+// startLoad sends requests to a host until it is stopped, at a rate that two cores carry beside the cluster itself.
+func (w *world) startLoad(t *testing.T, host string) *load.Run {
+	t.Helper()
+	return load.Start(t.Context(), load.Plan{
+		URL: "http://" + w.address + "/", Host: host,
+		Rate: 200, Workers: 64, Timeout: 5 * time.Second, MaxDuration: 15 * time.Minute,
+	})
+}

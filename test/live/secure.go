@@ -1,0 +1,60 @@
+package live
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// ServedSecurely says why a host is not answered at an address by somebody who proves to be it.
+func ServedSecurely(ctx context.Context, address, host string) error {
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{ServerName: host, InsecureSkipVerify: true}, //nolint:gosec // the certificate is looked at below
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("make a request to %s: %w", address, err)
+	}
+	request.Host = host
+	response, err := (&http.Client{Timeout: 5 * time.Second, Transport: transport}).Do(request)
+	if err != nil {
+		return fmt.Errorf("request to %s: %w", host, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("answer of %s: %s", host, response.Status)
+	}
+	if err := response.TLS.PeerCertificates[0].VerifyHostname(host); err != nil {
+		return fmt.Errorf("certificate of %s: %w", address, err)
+	}
+	return nil
+}
+
+// KeyPair makes a certificate for a host and its key.
+func KeyPair(t *testing.T, host string) (certificate, privateKey []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+}

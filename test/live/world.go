@@ -1,0 +1,108 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+)
+
+// What the installation gives its parts.
+const (
+	ControllerName      = "gatewright.dev/gateway-controller"
+	ControllerNamespace = "gatewright-system"
+	GatewayClass        = "gatewright"
+)
+
+// Run runs the tests of a package.
+func Run(m *testing.M) int {
+	log.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil)))
+	return m.Run()
+}
+
+// World is what a test has: a client and a namespace of its own, which is deleted at the end.
+type World struct {
+	client.Client
+	Namespace string
+	// HTTP opens a connection for each request.
+	HTTP *http.Client
+}
+
+// New makes the namespace of a test.
+func New(t *testing.T) *World {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install, gwv1beta1.Install, gwxv1alpha1.Install} {
+		if err := add(scheme); err != nil {
+			t.Fatalf("build the scheme: %v", err)
+		}
+	}
+	connection := config.GetConfigOrDie()
+	connection.QPS = -1 // some tests make thousands of objects
+	c, err := client.New(connection, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if err := c.Create(t.Context(), namespace); err != nil {
+		t.Fatalf("create a namespace: %v", err)
+	}
+	t.Cleanup(func() {
+		// The test's own context is over by now.
+		err := c.Delete(context.Background(), namespace)
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("delete namespace %s: %v", namespace.Name, err)
+		}
+	})
+	return &World{
+		Client:    c,
+		Namespace: namespace.Name,
+		HTTP:      &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+}
+
+// Make makes objects in the test's namespace.
+func (w *World) Make(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, object := range objects {
+		object.SetNamespace(w.Namespace)
+		if err := w.Create(t.Context(), object); err != nil {
+			t.Fatalf("create %T %s: %v", object, object.GetName(), err)
+		}
+	}
+}
+
+// Eventually calls check until it has nothing to complain about, and returns how long that took.
+func Eventually(t *testing.T, limit, pause time.Duration, check func(context.Context) error) time.Duration {
+	t.Helper()
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return time.Since(start)
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not within %s: %v", limit, err)
+		case <-time.After(pause):
+		}
+	}
+}

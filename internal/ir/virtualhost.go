@@ -120,8 +120,6 @@ type Forward struct {
 	BackendTimeout *time.Duration
 	// Retry is nil to try once.
 	Retry *Retry
-	// Session keeps a client on one endpoint, if it is set.
-	Session *Session
 }
 
 // Retry says when a request is sent again: whenever the backend can not have seen it, and after answers with one of Codes.
@@ -143,6 +141,8 @@ type WeightedBackend struct {
 	ResponseHeaders HeaderEdit
 	// Rewrite comes after that of the rule.
 	Rewrite *Rewrite
+	// Session keeps a client on one endpoint of the backend, once the weights have chosen it.
+	Session *Session
 }
 
 // Rewrite changes the request before it is sent to the backend. Empty fields keep what there is.

@@ -3,7 +3,6 @@ package route
 import (
 	"hash/fnv"
 	"path"
-	"slices"
 	"strconv"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -11,19 +10,30 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// keepSessions adds a session to a rule that forwards. Envoy draws among backends before it looks at the session, so there can be only one.
+// keepSessions gives each backend of a rule that forwards a session, unless it brings its own. GEP-1619: for every request the weights choose
+// the backend, and only then the session the endpoint, so with several backends a client has a session with each.
 func keepSessions(s *gwv1.SessionPersistence, rule string, a *action) string {
 	if s == nil || a.forward == nil {
 		return ""
 	}
-	used := slices.DeleteFunc(slices.Clone(a.forward.Backends), func(b ir.WeightedBackend) bool { return b.Weight == 0 })
-	if len(used) > 1 {
-		return "sessionPersistence of a rule with several backends is not served by this version; leave one"
+	several := len(a.forward.Backends) > 1
+	for i := range a.forward.Backends {
+		b := &a.forward.Backends[i]
+		if b.Session != nil || b.Backend == "" {
+			continue
+		}
+		// A rule that moves keeps its sessions, so its number is no part of their name.
+		resolved, message := session(s, path.Dir(rule)+"|"+b.Backend)
+		if message != "" {
+			return message
+		}
+		if several && s.Cookie != nil && s.Cookie.Name != nil && resolved.Cookie != "" {
+			// One cookie can not hold the sessions of several backends. A header has to: clients know it by its name.
+			resolved.Cookie = string(*s.Cookie.Name) + "-" + digest(b.Backend)
+		}
+		b.Session = resolved
 	}
-	// A rule that moves keeps its sessions, so its number is no part of their name.
-	resolved, message := session(s, path.Dir(rule)+"|"+used[0].Backend)
-	a.forward.Session = resolved
-	return message
+	return ""
 }
 
 // session resolves a session persistence. Where the user gave it no name, it gets one from what it belongs to.
@@ -68,7 +78,11 @@ func sessionName(given *string, owner string) string {
 	if given != nil && *given != "" {
 		return *given
 	}
+	return "gatewright-session-" + digest(owner)
+}
+
+func digest(text string) string {
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(owner))
-	return "gatewright-session-" + strconv.FormatUint(hash.Sum64(), 36)
+	_, _ = hash.Write([]byte(text))
+	return strconv.FormatUint(hash.Sum64(), 36)
 }

@@ -89,7 +89,7 @@ func TestSession(t *testing.T) {
 	t.Parallel()
 	sessionOf := func(t *testing.T, s *ir.Session) *statefulsessionv3.StatefulSession {
 		t.Helper()
-		r := only(t, ir.Rule{Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 1}}, Session: s}})
+		r := only(t, ir.Rule{Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 1, Session: s}}}})
 		return unpack(t, r.GetTypedPerFilterConfig()[filter.Session], &statefulsessionv3.StatefulSessionPerRoute{}).GetStatefulSession()
 	}
 	t.Run("a cookie lives as long as it should", func(t *testing.T) {
@@ -98,6 +98,17 @@ func TestSession(t *testing.T) {
 		cookie := unpack(t, state.GetTypedConfig(), &cookiev3.CookieBasedSessionState{}).GetCookie()
 		if cookie.GetName() != "c" || cookie.GetPath() != "/" || cookie.GetTtl().AsDuration() != time.Hour {
 			t.Errorf("cookie: %v", cookie)
+		}
+	})
+	t.Run("with several backends each has its own, behind the draw", func(t *testing.T) {
+		t.Parallel()
+		r := only(t, ir.Rule{Forward: &ir.Forward{Backends: []ir.WeightedBackend{
+			{Backend: "a", Weight: 1, Session: &ir.Session{Cookie: "a", Path: "/"}}, {Backend: "b", Weight: 1},
+		}}})
+		clusters := r.GetRoute().GetWeightedClusters().GetClusters()
+		if r.GetTypedPerFilterConfig()[filter.Session] != nil || clusters[0].GetTypedPerFilterConfig()[filter.Session] == nil ||
+			clusters[1].GetTypedPerFilterConfig()[filter.Session] != nil {
+			t.Errorf("route: %v", r)
 		}
 	})
 	t.Run("a session outlives its endpoint", func(t *testing.T) {

@@ -35,12 +35,12 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 		requestHeaders = ir.HeaderEdit{}
 	}
 	r.RequestHeadersToAdd, r.RequestHeadersToRemove = headers(requestHeaders)
-	destination(action, backends)
+	destination(r, action, backends)
 	r.Action = &routev3.Route_Route{Route: action}
 }
 
 // destination says which cluster gets a request. A single one that edits nothing needs no draw.
-func destination(action *routev3.RouteAction, backends []ir.WeightedBackend) {
+func destination(r *routev3.Route, action *routev3.RouteAction, backends []ir.WeightedBackend) {
 	common := hostname(backends[0])
 	differ := slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return hostname(b) != common })
 	if common != "" && !differ {
@@ -48,6 +48,7 @@ func destination(action *routev3.RouteAction, backends []ir.WeightedBackend) {
 	}
 	if only := backends[0]; len(backends) == 1 && only.RequestHeaders.IsZero() && only.ResponseHeaders.IsZero() {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: clusterName(only.Backend)}
+		r.TypedPerFilterConfig = session(r.TypedPerFilterConfig, only.Session)
 		return
 	}
 	shares := make([]*routev3.WeightedCluster_ClusterWeight, len(backends))
@@ -55,6 +56,7 @@ func destination(action *routev3.RouteAction, backends []ir.WeightedBackend) {
 		share := &routev3.WeightedCluster_ClusterWeight{Name: clusterName(b.Backend), Weight: wrapperspb.UInt32(b.Weight)}
 		share.RequestHeadersToAdd, share.RequestHeadersToRemove = headers(b.RequestHeaders)
 		share.ResponseHeadersToAdd, share.ResponseHeadersToRemove = headers(b.ResponseHeaders)
+		share.TypedPerFilterConfig = session(nil, b.Session)
 		if name := hostname(b); name != "" && differ {
 			share.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: name}
 		}

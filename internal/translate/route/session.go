@@ -16,10 +16,11 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// session keeps a client on the endpoint that answered it. When the endpoint is gone, another takes over: the session is not strict.
-func session(r *routev3.Route, s *ir.Session) {
+// session keeps a client on the endpoint that answered it. When the endpoint is gone, another takes over: the session is not strict. The
+// settings are those of a route, or of a backend that the weights of a route choose.
+func session(settings map[string]*anypb.Any, s *ir.Session) map[string]*anypb.Any {
 	if s == nil {
-		return
+		return settings
 	}
 	state := &corev3.TypedExtensionConfig{Name: "envoy.http.stateful_session.cookie"}
 	if s.Header != "" {
@@ -32,15 +33,21 @@ func session(r *routev3.Route, s *ir.Session) {
 		}
 		state.TypedConfig = wire.Any(&cookiev3.CookieBasedSessionState{Cookie: cookie})
 	}
-	configure(r, filter.Session, &statefulsessionv3.StatefulSessionPerRoute{
+	return configured(settings, filter.Session, &statefulsessionv3.StatefulSessionPerRoute{
 		Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{StatefulSession: &statefulsessionv3.StatefulSession{SessionState: state}},
 	})
 }
 
 // configure gives a filter its settings for one route.
 func configure(r *routev3.Route, name string, config proto.Message) {
-	if r.TypedPerFilterConfig == nil {
-		r.TypedPerFilterConfig = map[string]*anypb.Any{}
+	r.TypedPerFilterConfig = configured(r.TypedPerFilterConfig, name, config)
+}
+
+// configured adds the settings of one filter to those of others.
+func configured(settings map[string]*anypb.Any, name string, config proto.Message) map[string]*anypb.Any {
+	if settings == nil {
+		settings = map[string]*anypb.Any{}
 	}
-	r.TypedPerFilterConfig[name] = wire.Any(config)
+	settings[name] = wire.Any(config)
+	return settings
 }

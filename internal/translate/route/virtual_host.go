@@ -42,9 +42,6 @@ func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
 		fail(r, internalServerError)
 	}
 	externalAuth(r, rule.Auth)
-	if rule.Forward != nil {
-		session(r, rule.Forward.Session)
-	}
 	return r
 }
 

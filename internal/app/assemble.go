@@ -17,6 +17,7 @@ import (
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/infra/authority"
 	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/infra/selector"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/pki"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -34,6 +35,7 @@ type plane struct {
 	authority *authority.Source
 	proxies   *xds.Cache
 	fleets    *fleetSink
+	selectors *selector.Keeper
 	statuses  *status.Writer
 	pipeline  *pipeline.Pipeline
 	watcher   *watch.Watcher
@@ -54,13 +56,14 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	})
 	p.authority.OnChange(applier.Refresh)
 	p.fleets = newFleetSink(applier)
+	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Log: log})
 	p.watcher = watch.New(mgr.GetCache(), log, p.observe)
 	statuses := p.watcher.Statuses(mgr.GetCache(), mgr.GetClient())
 	p.statuses = status.NewWriter(status.Options{
 		Reader: statuses, Client: statuses, Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
-	p.pipeline = pipeline.New(p.proxies, p.fleets, statusSink{p.statuses}, metrics.Registry)
+	p.pipeline = pipeline.New(p.proxies, p.fleets, p.selectors, statusSink{p.statuses}, metrics.Registry)
 	server := xds.NewServer(p.proxies, log, metrics.Registry, nil)
 
 	for _, part := range []manager.Runnable{
@@ -72,6 +75,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		onEveryReplica(func(ctx context.Context) error { return p.run(ctx) }),
 		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
 		applier,
+		p.selectors,
 		p.statuses,
 	} {
 		if err := mgr.Add(part); err != nil {
@@ -108,6 +112,10 @@ func (p *plane) observe(e watch.Event) {
 	}
 	if e.Object == nil && (e.Kind == store.Deployment || e.Kind == store.Service) {
 		p.fleets.gone(e.Key)
+	}
+	if e.Kind == store.Service {
+		namespace, name := store.SplitKey(e.Key)
+		p.selectors.Observed(namespace, name, e.Object == nil)
 	}
 	p.pipeline.Put(e.Change)
 }

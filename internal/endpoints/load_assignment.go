@@ -10,7 +10,7 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// LoadAssignment is where the requests to one port of a Service may go; the key is its [ir.EndpointsName]. There always is one, empty
+// LoadAssignment is where the requests to one port of a Service, or to an XBackend, may go; the key is its [ir.Backend.EndpointsName]. There always is one, empty
 // where nothing serves the port: a cluster that is never told waits, one that is told there is nobody answers 503.
 //
 // Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them.
@@ -23,7 +23,7 @@ func targets(v *store.View, objects *store.Objects, key string) []target {
 	if !ok {
 		return nil
 	}
-	service, ok := objects.Services.Get(v, backend.Service.String())
+	service, ok := serviceOf(v, objects, backend)
 	if !ok {
 		return nil
 	}
@@ -36,7 +36,7 @@ func targets(v *store.View, objects *store.Objects, key string) []target {
 		return nil
 	}
 	var found []*discoveryv1.EndpointSlice
-	for _, name := range objects.SlicesByService.Keys(v, backend.Service.String()) {
+	for _, name := range objects.SlicesByService.Keys(v, store.KeyOf(service)) {
 		if slice, ok := objects.EndpointSlices.Get(v, name); ok {
 			found = append(found, slice)
 		}

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/endpoints"
 	"github.com/gatewright/gatewright/internal/store"
@@ -66,8 +68,11 @@ func load(objects ...metav1.Object) *store.Objects {
 	o := store.NewObjects(store.New())
 	for _, object := range objects {
 		kind := store.EndpointSlice
-		if _, ok := object.(*corev1.Service); ok {
+		switch object.(type) {
+		case *corev1.Service:
 			kind = store.Service
+		case *gwxv1alpha1.XBackend:
+			kind = store.XBackend
 		}
 		o.Apply(store.Change{Kind: kind, Key: store.KeyOf(object), Object: object})
 	}
@@ -270,5 +275,44 @@ func BenchmarkLoadAssignment(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		endpoints.LoadAssignment(nil, objects, key)
+	}
+}
+
+func TestLoadAssignmentOfAnXBackend(t *testing.T) {
+	t.Parallel()
+	backend := func(uid types.UID) *gwxv1alpha1.XBackend {
+		b := &gwxv1alpha1.XBackend{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "pods", UID: uid}}
+		b.Spec.Type, b.Spec.Port.Number = gwxv1alpha1.BackendTypeEndpointSelector, 8080
+		return b
+	}
+	made := func(uid types.UID) *corev1.Service {
+		s := service(func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Port: 8080}} })
+		s.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: gwxv1alpha1.GroupVersion.String(), Kind: "XBackend", Name: "pods", UID: uid, Controller: new(true),
+		}}
+		return s
+	}
+	pods := slice("a", v4, at("10.0.0.1"))
+	pods.Ports = []discoveryv1.EndpointPort{{Port: new(int32(8080))}}
+	name := "XBackend/shop/pods/8080"
+	if got := endpoints.XBackendKeys(backend("1")); !slices.Equal(got, []string{name}) {
+		t.Errorf("keys: %v", got)
+	}
+	for _, c := range []struct {
+		name    string
+		objects []metav1.Object
+		want    string
+	}{
+		{"the Service that was made for it has its endpoints", []metav1.Object{backend("1"), made("1"), pods}, "10.0.0.1:8080"},
+		{"a Service that belongs to one of that name before has not", []metav1.Object{backend("1"), made("0"), pods}, ""},
+		{"a Service that belongs to nobody has not", []metav1.Object{backend("1"), service(), pods}, ""},
+		{"one that is gone has nobody", []metav1.Object{made("1"), pods}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := lines(endpoints.LoadAssignment(nil, load(c.objects...), name)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

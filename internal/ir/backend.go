@@ -24,15 +24,20 @@ const (
 // TakesTLS says whether a policy may have the connections to a backend encrypted.
 func (p BackendProtocol) TakesTLS() bool { return p != BackendUDP && p != BackendPassthrough }
 
-// Backend is one port of a Service and the way to talk to it. It is comparable and its name is its identity, so a rule that
-// moves or is rewritten keeps its connections.
+// Backend is one port of a Service, or of an XBackend, and the way to talk to it. It is comparable and its name is its identity, so a
+// rule that moves or is rewritten keeps its connections.
 type Backend struct {
-	Service  Name
+	// Object is the Service, or the XBackend if XBackend is set.
+	Object   Name
+	XBackend bool
 	Port     int32
 	Protocol BackendProtocol
 }
 
-// Name is `<namespace>/<service>/<port>`, with the protocol behind it where it is not HTTP/1.1.
+// xbackendPrefix stands before the names of XBackends. No namespace is spelled like this.
+const xbackendPrefix = "XBackend/"
+
+// Name is `<namespace>/<service>/<port>`, with the protocol behind it where it is not HTTP/1.1, and `XBackend/` before it for one of those.
 func (b Backend) Name() string {
 	if b.Protocol == BackendHTTP1 || b.Protocol == BackendUDP {
 		return b.EndpointsName()
@@ -40,12 +45,25 @@ func (b Backend) Name() string {
 	return b.EndpointsName() + "/" + string(b.Protocol)
 }
 
-// EndpointsName names the endpoints, which depend on the protocol only in so far as a UDP port is not the TCP port of that number.
-func (b Backend) EndpointsName() string {
-	return EndpointsName(b.Service, b.Port, b.Protocol == BackendUDP)
+// Target names the object, whichever its port, as policies that target it do: `<namespace>/<service>` or `XBackend/<namespace>/<name>`.
+func (b Backend) Target() string {
+	if b.XBackend {
+		return xbackendPrefix + b.Object.String()
+	}
+	return b.Object.String()
 }
 
-// EndpointsName names the endpoints of one TCP or UDP port of a Service.
+// EndpointsName is the name of the endpoints, which do not depend on how they are spoken to. The UDP port of a number is another than the TCP
+// port.
+func (b Backend) EndpointsName() string {
+	name := EndpointsName(b.Object, b.Port, b.Protocol == BackendUDP)
+	if b.XBackend {
+		return xbackendPrefix + name
+	}
+	return name
+}
+
+// EndpointsName is the name of the endpoints of one port of a Service.
 func EndpointsName(service Name, port int32, udp bool) string {
 	name := service.String() + "/" + strconv.Itoa(int(port))
 	if udp {
@@ -54,9 +72,10 @@ func EndpointsName(service Name, port int32, udp bool) string {
 	return name
 }
 
-// ParseBackend is the inverse of [Backend.Name].
+// ParseBackend is the inverse of Name, and of EndpointsName.
 func ParseBackend(name string) (Backend, bool) {
-	parts := strings.Split(name, "/")
+	rest, custom := strings.CutPrefix(name, xbackendPrefix)
+	parts := strings.Split(rest, "/")
 	if len(parts) < 3 || len(parts) > 4 {
 		return Backend{}, false
 	}
@@ -64,7 +83,7 @@ func ParseBackend(name string) (Backend, bool) {
 	if err != nil {
 		return Backend{}, false
 	}
-	b := Backend{Service: Name{Namespace: parts[0], Name: parts[1]}, Port: int32(port), Protocol: BackendHTTP1}
+	b := Backend{Object: Name{Namespace: parts[0], Name: parts[1]}, XBackend: custom, Port: int32(port), Protocol: BackendHTTP1}
 	if len(parts) == 4 {
 		b.Protocol = BackendProtocol(parts[3])
 	}

@@ -36,12 +36,14 @@ func TestFleetName(t *testing.T) {
 func TestParseBackendIsTheInverseOfName(t *testing.T) {
 	t.Parallel()
 	for _, b := range []ir.Backend{
-		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1},
-		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP2},
-		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendWSS},
-		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendTCP},
-		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendUDP},
-		{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendPassthrough},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP2},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendWSS},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendTCP},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendUDP},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendPassthrough},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, XBackend: true, Port: 80, Protocol: ir.BackendHTTP1},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, XBackend: true, Port: 80, Protocol: ir.BackendPassthrough},
 	} {
 		if got, ok := ir.ParseBackend(b.Name()); !ok || got != b {
 			t.Errorf("ParseBackend(%q) = %+v, %v", b.Name(), got, ok)

@@ -5,7 +5,6 @@ import (
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/policy"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -19,36 +18,42 @@ const (
 // backendTLS is how connections to backends are secured, nil where nobody asked for it.
 type backendTLS struct {
 	// byBackend is keyed by [ir.Backend.Name] and knows nothing of Gateways. byGateway has a Gateway's own certificate too, and is keyed by
-	// [route.BackendKey].
+	// `<gateway>|<backend>`.
 	byBackend *store.Table[*ir.BackendTLS]
 	byGateway *store.Table[*ir.BackendTLS]
 }
 
 // secureBackends lists the stages that weigh BackendTLSPolicies. What they decide is a part of the clusters, not of routes: a policy that
-// comes, changes or can not be served touches no route, of whatever kind. It returns the bundles that Gateways need.
-func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Resolved]) store.Source {
+// comes, changes or can not be served touches no route, of whatever kind. It returns the bundles and the key pairs that Gateways need.
+func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAuthorities, byCertificate store.Source) {
 	g.policies = memo.Derive(g.memo, stagePolicy, from(g.objects.BackendTLSPolicies), deepEqual[policy.ResolvedBackendTLS],
 		func(v *store.View, key string) policy.ResolvedBackendTLS { return policy.BackendTLS(v, g.objects, key) })
 	inputs := policy.Inputs{Objects: g.objects, Policies: g.policies}
 
-	g.tls.byBackend = memo.Derive(g.memo, stageBackendTLS, from(byBackend), deepEqual[*ir.BackendTLS],
+	g.tls.byBackend = memo.Derive(g.memo, stageBackendTLS, byBackend, deepEqual[*ir.BackendTLS],
 		func(v *store.View, key string) *ir.BackendTLS {
 			backend, ok := ir.ParseBackend(key)
-			if !ok || !backend.Protocol.TakesTLS() {
+			if !ok {
 				return nil
 			}
-			tls := inputs.PortTLS(v, backend.Service, backend.Port)
-			// A route takes such a backend only where there is a policy; without one it must not be reached in plain text.
-			if tls == nil && backend.Protocol == ir.BackendWSS {
+			tls := g.askedTLS(v, inputs, backend)
+			switch {
+			case tls != nil && tls.Refused && backend.XBackend:
+				// Whoever can not be served gets no connection of any kind.
+				return tls
+			case !backend.Protocol.TakesTLS():
+				return nil
+			case tls == nil && backend.Protocol == ir.BackendWSS:
+				// A route takes such a backend only where it is to be encrypted; otherwise it must not be reached in plain text.
 				return &ir.BackendTLS{Refused: true}
 			}
 			return tls
 		})
-	g.tls.byGateway = memo.Derive(g.memo, stageGatewayTLS, from(byGatewayBackend), deepEqual[*ir.BackendTLS],
+	g.tls.byGateway = memo.Derive(g.memo, stageGatewayTLS, byGatewayBackend, deepEqual[*ir.BackendTLS],
 		func(v *store.View, key string) *ir.BackendTLS {
 			gateway, backend := splitKey(key)
 			shared, _ := g.tls.byBackend.Get(v, backend)
-			if shared == nil || shared.Refused {
+			if shared == nil || shared.Refused || shared.Inline {
 				return shared
 			}
 			own := *shared
@@ -56,7 +61,8 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Re
 			own.ClientCertificate = r.ClientCertificate
 			return &own
 		})
-	byAuthorities := store.NewIndex(g.tls.byGateway, "backend TLS.byAuthorities", authoritiesKey)
+	byAuthorities = store.NewIndex(g.tls.byGateway, "backend TLS.byAuthorities", authoritiesKey)
+	byCertificate = store.NewIndex(g.tls.byGateway, "backend TLS.byCertificate", certificateKey)
 	byServicePort := store.NewIndex(g.tls.byGateway, "backend TLS.byServicePort", servicePortKey)
 
 	g.policyStatus = memo.Derive(g.memo, stagePolicyStatus, from(g.objects.BackendTLSPolicies), deepEqual[outcome.Policy],
@@ -71,7 +77,25 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend *store.Index[route.Re
 			}
 			return inputs.BackendTLSStatus(v, users, key)
 		})
-	return byAuthorities
+	return byAuthorities, byCertificate
+}
+
+// askedTLS is what an XBackend asks for itself, or policies do for a Service.
+func (g *graph) askedTLS(v *store.View, policies policy.Inputs, backend ir.Backend) *ir.BackendTLS {
+	if !backend.XBackend {
+		return policies.PortTLS(v, backend.Object, backend.Port)
+	}
+	own, _ := g.xbackends.Get(v, backend.Object.String())
+	return own.TLS
+}
+
+// certificateKey is the key pair that a Gateway needs for a backend, as `<gateway>|<secret>`.
+func certificateKey(key string, tls *ir.BackendTLS) []string {
+	if tls == nil || tls.ClientCertificate == "" {
+		return nil
+	}
+	gateway, _ := splitKey(key)
+	return []string{gateway + "|" + tls.ClientCertificate}
 }
 
 // authoritiesKey is the bundle that a Gateway needs for a backend, as `<gateway>|<bundle>`.

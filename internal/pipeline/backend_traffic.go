@@ -1,52 +1,57 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/policy"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 const (
 	stageTrafficPolicy = "backend traffic policy"
 	stageRetryBudget   = "retry budget"
-	stageServiceUser   = "service user"
+	stageBackendUser   = "backend user"
 	stageTrafficStatus = "backend traffic policy status"
 )
 
 // limitBackends lists the stages that weigh XBackendTrafficPolicies. What they decide is a part of the clusters, not of routes.
-func (g *graph) limitBackends(byBackend, byGatewayBackend *store.Index[route.Resolved]) {
+func (g *graph) limitBackends(byBackend, byGatewayBackend []store.Source) {
 	policies := memo.Derive(g.memo, stageTrafficPolicy, from(g.objects.BackendTrafficPolicies), deepEqual[policy.ResolvedBackendTraffic],
 		func(v *store.View, key string) policy.ResolvedBackendTraffic {
 			return policy.BackendTraffic(v, g.objects, key)
 		})
 	inputs := policy.TrafficInputs{Objects: g.objects, Policies: policies}
-	g.retryBudgets = memo.Derive(g.memo, stageRetryBudget, from(byBackend), deepEqual[*ir.RetryBudget],
+	g.retryBudgets = memo.Derive(g.memo, stageRetryBudget, byBackend, deepEqual[*ir.RetryBudget],
 		func(v *store.View, key string) *ir.RetryBudget {
 			backend, ok := ir.ParseBackend(key)
 			if !ok {
 				return nil
 			}
-			return inputs.RetryBudget(v, backend.Service)
+			return inputs.RetryBudget(v, backend.Target())
 		})
-	users := memo.Derive(g.memo, stageServiceUser, from(byGatewayBackend), deepEqual[ir.Name],
-		func(_ *store.View, key string) ir.Name {
+	users := memo.Derive(g.memo, stageBackendUser, byGatewayBackend, deepEqual[string],
+		func(_ *store.View, key string) string {
 			_, name := splitKey(key)
 			backend, _ := ir.ParseBackend(name)
-			return backend.Service
+			return backend.Target()
 		})
-	byService := store.NewIndex(users, "service user.byService", func(_ string, service ir.Name) []string { return []string{service.String()} })
+	g.usersByTarget = store.NewIndex(users, "backend user.byTarget", func(_, target string) []string { return []string{target} })
 	g.trafficStatus = memo.Derive(g.memo, stageTrafficStatus, from(g.objects.BackendTrafficPolicies), deepEqual[outcome.Policy],
 		func(v *store.View, key string) outcome.Policy {
-			return inputs.Status(v, func(service ir.Name) []string {
-				var gateways []string
-				for _, user := range byService.Keys(v, service.String()) {
-					gateway, _ := splitKey(user)
-					gateways = append(gateways, gateway)
-				}
-				return gateways
-			}, key)
+			return inputs.Status(v, func(target string) []string { return g.usersOf(v, target) }, key)
 		})
+}
+
+// usersOf lists the Gateways that send anything to an [ir.Backend.Target], each once, sorted.
+func (g *graph) usersOf(v *store.View, target string) []string {
+	var gateways []string
+	for _, user := range g.usersByTarget.Keys(v, target) {
+		gateway, _ := splitKey(user)
+		gateways = append(gateways, gateway)
+	}
+	slices.Sort(gateways)
+	return slices.Compact(gateways)
 }

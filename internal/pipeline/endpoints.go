@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/endpoints"
 	"github.com/gatewright/gatewright/internal/memo"
@@ -26,7 +27,10 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 	ports := store.NewIndex(g.objects.Services, "Service.byPort", func(_ string, service *corev1.Service) []string {
 		return endpoints.Keys(service)
 	})
-	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports), sameResource, func(v *store.View, key string) *xds.Resource {
+	xbackends := store.NewIndex(g.objects.XBackends, "XBackend.byPort", func(_ string, b *gwxv1alpha1.XBackend) []string {
+		return endpoints.XBackendKeys(b)
+	})
+	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameResource, func(v *store.View, key string) *xds.Resource {
 		return resource(endpoints.LoadAssignment(v, g.objects, key))
 	})
 	g.assignments.CollectChanges()

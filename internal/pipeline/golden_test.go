@@ -101,6 +101,12 @@ func irOf(g *graph) map[string]any {
 		tls, _ := g.tls.byGateway.Get(nil, key)
 		out["backend TLS "+key] = tls
 	}
+	for _, key := range g.xbackends.Keys(nil) {
+		r, _ := g.xbackends.Get(nil, key)
+		out["external hostname of XBackend "+key] = r.Hostname
+		s, _ := g.selections.Get(nil, key)
+		out["endpoints of XBackend "+key] = s.selector
+	}
 	for _, key := range g.retryBudgets.Keys(nil) {
 		out["retry budget "+key], _ = g.retryBudgets.Get(nil, key)
 	}
@@ -127,6 +133,9 @@ func statusOf(g *graph) map[string]any {
 	}
 	for _, key := range g.trafficStatus.Keys(nil) {
 		out[string(store.XBackendTrafficPolicy)+"/"+key], _ = g.trafficStatus.Get(nil, key)
+	}
+	for _, key := range g.xbackendStatus.Keys(nil) {
+		out[string(store.XBackend)+"/"+key], _ = g.xbackendStatus.Get(nil, key)
 	}
 	return out
 }

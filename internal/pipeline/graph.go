@@ -39,6 +39,11 @@ type graph struct {
 	policyStatus  *store.Table[outcome.Policy]
 	trafficStatus *store.Table[outcome.Policy]
 	retryBudgets  *store.Table[*ir.RetryBudget]
+	// usersByTarget finds the Gateways that use a backend, as `<gateway>|<backend>`, by [ir.Backend.Target].
+	usersByTarget  *store.Index[string]
+	xbackends      *store.Table[policy.ResolvedXBackend]
+	xbackendStatus *store.Table[outcome.Policy]
+	selections     *store.Table[selection]
 
 	listeners    *store.Table[*xds.Resource]
 	tables       *store.Table[*xds.Resource]
@@ -155,10 +160,13 @@ func newGraph(options ...memo.Option) *graph {
 			return ir.Port{}
 		})
 
-	byBackendAuthorities := g.secureBackends(byBackend, byGatewayBackend)
-	g.limitBackends(byBackend, byGatewayBackend)
-	g.translate(byTable, byBackend, byGatewayBackend)
-	g.translateSecrets(from(byCertificate), from(byAuthorities, byBackendAuthorities))
+	backends, gatewayBackends := from(byBackend), from(byGatewayBackend)
+	g.resolveXBackends()
+	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
+	g.limitBackends(backends, gatewayBackends)
+	g.judgeXBackends()
+	g.translate(byTable, backends, gatewayBackends)
+	g.translateSecrets(from(byCertificate, byBackendCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
 }
@@ -173,7 +181,7 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 }
 
 // translate lists the stages that make Envoy's resources.
-func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend *store.Index[route.Resolved]) {
+func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend []store.Source) {
 	g.listeners = memo.Derive(g.memo, stageListener, from(g.ports), sameResource, func(v *store.View, key string) *xds.Resource {
 		name, _ := splitKey(key)
 		port, _ := g.ports.Get(v, key)
@@ -189,26 +197,34 @@ func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byG
 		host, _ := g.hosts.Get(v, key)
 		return resource(routetranslate.VirtualHost(host))
 	})
-	protos := memo.Derive(g.memo, stageClusterProto, from(byBackend), sameResource, func(v *store.View, key string) *xds.Resource {
-		backend, ok := ir.ParseBackend(key)
-		if !ok {
-			return nil
-		}
+	protos := memo.Derive(g.memo, stageClusterProto, byBackend, sameResource, func(v *store.View, key string) *xds.Resource {
 		tls, _ := g.tls.byBackend.Get(v, key)
-		budget, _ := g.retryBudgets.Get(v, key)
-		return resource(clustertranslate.Cluster(backend, tls, budget))
+		return g.cluster(v, key, tls)
 	})
 	// Gateways share the bytes of a cluster, except where they show certificates of their own.
-	g.clusters = memo.Derive(g.memo, stageCluster, from(byGatewayBackend), sameResource, func(v *store.View, key string) *xds.Resource {
+	g.clusters = memo.Derive(g.memo, stageCluster, byGatewayBackend, sameResource, func(v *store.View, key string) *xds.Resource {
 		_, name := splitKey(key)
 		if tls, _ := g.tls.byGateway.Get(v, key); tls != nil && tls.ClientCertificate != "" {
-			backend, _ := ir.ParseBackend(name)
-			budget, _ := g.retryBudgets.Get(v, name)
-			return resource(clustertranslate.Cluster(backend, tls, budget))
+			return g.cluster(v, name, tls)
 		}
 		cluster, _ := protos.Get(v, name)
 		return cluster
 	})
+}
+
+// cluster is the way to a backend by its name.
+func (g *graph) cluster(v *store.View, name string, tls *ir.BackendTLS) *xds.Resource {
+	backend, ok := ir.ParseBackend(name)
+	if !ok {
+		return nil
+	}
+	way := clustertranslate.Way{TLS: tls}
+	way.Budget, _ = g.retryBudgets.Get(v, name)
+	if backend.XBackend {
+		own, _ := g.xbackends.Get(v, backend.Object.String())
+		way.Hostname = own.Hostname
+	}
+	return resource(clustertranslate.Cluster(backend, way))
 }
 
 // translateSecrets lists the stages that make what is kept apart from listeners and clusters so that it can be rotated.

@@ -45,6 +45,8 @@ func (g *graph) collectChanges() {
 	g.setStatus.CollectChanges()
 	g.policyStatus.CollectChanges()
 	g.trafficStatus.CollectChanges()
+	g.xbackendStatus.CollectChanges()
+	g.selections.CollectChanges()
 	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
@@ -132,6 +134,7 @@ func (g *graph) publishStatuses(statuses Statuses) {
 	}
 	publishPolicies(statuses, store.BackendTLSPolicy, g.policyStatus)
 	publishPolicies(statuses, store.XBackendTrafficPolicy, g.trafficStatus)
+	publishPolicies(statuses, store.XBackend, g.xbackendStatus)
 	for _, key := range g.routes.TakeChanged() {
 		kind, name := splitRouteKey(key)
 		if r, ok := g.routes.Get(nil, key); ok {

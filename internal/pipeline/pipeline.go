@@ -16,7 +16,7 @@ type Pipeline struct {
 }
 
 // New connects the lanes to where their results go.
-func New(proxies Proxies, fleets Fleets, statuses Statuses, registerer prometheus.Registerer) *Pipeline {
+func New(proxies Proxies, fleets Fleets, selectors Selectors, statuses Statuses, registerer prometheus.Registerer) *Pipeline {
 	m := newMetrics(registerer)
 	g, e := newGraph(), newEndpointGraph()
 	return &Pipeline{
@@ -25,6 +25,7 @@ func New(proxies Proxies, fleets Fleets, statuses Statuses, registerer prometheu
 			publish: func() {
 				proxies.Apply(g.resourceChanges())
 				g.publishFleets(fleets)
+				g.publishSelectors(selectors)
 				g.publishStatuses(statuses)
 			},
 		},
@@ -40,7 +41,7 @@ func (p *Pipeline) Put(c store.Change) {
 	switch c.Kind {
 	case store.EndpointSlice:
 		p.endpoints.inbox.put(c)
-	case store.Service:
+	case store.Service, store.XBackend:
 		p.endpoints.inbox.put(c)
 		p.config.inbox.put(c)
 	default:

@@ -88,6 +88,16 @@ func (b both) dump(t *testing.T) string {
 		o, _ := b.config.policyStatus.Get(nil, key)
 		write("policy", key, o)
 	}
+	for _, key := range b.config.trafficStatus.Keys(nil) {
+		o, _ := b.config.trafficStatus.Get(nil, key)
+		write("traffic policy", key, o)
+	}
+	for _, key := range b.config.xbackendStatus.Keys(nil) {
+		o, _ := b.config.xbackendStatus.Get(nil, key)
+		write("xbackend", key, o)
+		s, _ := b.config.selections.Get(nil, key)
+		write("selection "+s.uid, key, s.selector)
+	}
 	return out.String()
 }
 

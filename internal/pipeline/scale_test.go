@@ -87,12 +87,19 @@ func (silent) Forget(store.Kind, string)                       {}
 
 func (silent) Release(ir.Name, ir.Fleet) {}
 
+// unselective takes selectors and does nothing with them.
+type unselective struct{}
+
+func (unselective) Set(ir.Selector)         {}
+func (unselective) Release(ir.Name, string) {}
+func (unselective) Delete(ir.Name)          {}
+
 func (silent) ReleaseGateway(string, int64) {}
 
 func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
 
 func started(s site) *Pipeline {
-	p := New(xds.NewCache(), silent{}, silent{}, prometheus.NewRegistry())
+	p := New(xds.NewCache(), silent{}, unselective{}, silent{}, prometheus.NewRegistry())
 	for _, c := range s.changes() {
 		p.Put(c)
 	}
@@ -121,7 +128,7 @@ func TestOneEditedRouteAmongManyComputesOneRoute(t *testing.T) {
 func TestOneEditedListenerSetTouchesNoOtherGatewayAndNoRouteOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const sites, routes = 20, 50
-	p := New(xds.NewCache(), silent{}, silent{}, prometheus.NewRegistry())
+	p := New(xds.NewCache(), silent{}, unselective{}, silent{}, prometheus.NewRegistry())
 	set := func(site int, hostname gwv1.Hostname) store.Change {
 		return change(store.ListenerSet, &gwv1.ListenerSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("set%d", site)},
@@ -178,7 +185,7 @@ func BenchmarkCold10000Routes(b *testing.B) {
 	changes := s.changes()
 	b.ReportAllocs()
 	for b.Loop() {
-		p := New(xds.NewCache(), silent{}, silent{}, prometheus.NewRegistry())
+		p := New(xds.NewCache(), silent{}, unselective{}, silent{}, prometheus.NewRegistry())
 		for _, c := range changes {
 			p.Put(c)
 		}

@@ -36,6 +36,8 @@ const (
 
 	KindBackendTLSPolicy      Kind = "BackendTLSPolicy"
 	KindXBackendTrafficPolicy Kind = "XBackendTrafficPolicy"
+	KindXBackend              Kind = "XBackend"
+	KindXTelemetryPolicy      Kind = "XTelemetryPolicy"
 )
 
 const (
@@ -116,6 +118,8 @@ func NewWriter(o Options) *Writer {
 		policies: map[Kind]policyWriter{
 			KindBackendTLSPolicy:      backendTLSPolicyTarget(o.Controller).write,
 			KindXBackendTrafficPolicy: backendTrafficPolicyTarget(o.Controller).write,
+			KindXBackend:              xbackendTarget(o.Controller).write,
+			KindXTelemetryPolicy:      telemetryPolicyTarget(o.Controller).write,
 		},
 		wishes: map[item]*wish{},
 	}
@@ -235,7 +239,10 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 }
 
 func inOrder(a, b item) int {
-	kinds := []Kind{KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindTLSRoute, KindTCPRoute, KindUDPRoute, KindBackendTLSPolicy, KindXBackendTrafficPolicy}
+	kinds := []Kind{
+		KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindTLSRoute, KindTCPRoute, KindUDPRoute,
+		KindBackendTLSPolicy, KindXBackendTrafficPolicy, KindXBackend, KindXTelemetryPolicy,
+	}
 	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
 }
 

@@ -37,6 +37,8 @@ var Customs = []Custom{
 		Kind: XBackendTrafficPolicy, Group: gwxv1alpha1.GroupName, Resource: "xbackendtrafficpolicies", Versions: []string{"v1alpha1"},
 		Experimental: true,
 	},
+	{Kind: XBackend, Group: gwxv1alpha1.GroupName, Resource: "xbackends", Versions: []string{"v1alpha1"}, Experimental: true},
+	{Kind: XTelemetryPolicy, Group: gwxv1alpha1.GroupName, Resource: "xtelemetrypolicies", Versions: []string{"v1alpha1"}, Experimental: true},
 }
 
 // CustomOf finds the description of a kind, if a definition brings it.

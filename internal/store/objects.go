@@ -30,6 +30,8 @@ const (
 	BackendTLSPolicy      Kind = "BackendTLSPolicy"
 	ReferenceGrant        Kind = "ReferenceGrant"
 	XBackendTrafficPolicy Kind = "XBackendTrafficPolicy"
+	XBackend              Kind = "XBackend"
+	XTelemetryPolicy      Kind = "XTelemetryPolicy"
 	Namespace             Kind = "Namespace"
 	Service               Kind = "Service"
 	Secret                Kind = "Secret"
@@ -73,6 +75,8 @@ type Objects struct {
 	ClusterTrustBundles    *Table[*certificatesv1.ClusterTrustBundle]
 	Definitions            *Table[*apiextensionsv1.CustomResourceDefinition]
 	BackendTrafficPolicies *Table[*gwxv1alpha1.XBackendTrafficPolicy]
+	XBackends              *Table[*gwxv1alpha1.XBackend]
+	TelemetryPolicies      *Table[*gwxv1alpha1.XTelemetryPolicy]
 
 	// GrantsByNamespace finds the ReferenceGrants of a namespace.
 	GrantsByNamespace *Index[*gwv1.ReferenceGrant]
@@ -80,8 +84,13 @@ type Objects struct {
 	ListenerSetsByGateway *Index[*gwv1.ListenerSet]
 	// TLSPoliciesByService finds the BackendTLSPolicies that target the Service `namespace/name`, whichever of its ports.
 	TLSPoliciesByService *Index[*gwv1.BackendTLSPolicy]
-	// TrafficPoliciesByService finds the XBackendTrafficPolicies that target the Service `namespace/name`.
-	TrafficPoliciesByService *Index[*gwxv1alpha1.XBackendTrafficPolicy]
+	// TrafficPoliciesByTarget finds the XBackendTrafficPolicies that target the Service `namespace/name`, or the XBackend
+	// `XBackend/namespace/name`.
+	TrafficPoliciesByTarget *Index[*gwxv1alpha1.XBackendTrafficPolicy]
+	// TelemetryPoliciesByGateway finds the XTelemetryPolicies that target the Gateway `namespace/name`.
+	TelemetryPoliciesByGateway *Index[*gwxv1alpha1.XTelemetryPolicy]
+	// ServicesByXBackend finds the Services that are owned by the XBackend `namespace/name`, whichever of that name.
+	ServicesByXBackend *Index[*corev1.Service]
 	// SlicesByService finds the EndpointSlices of the Service `namespace/name`.
 	SlicesByService *Index[*discoveryv1.EndpointSlice]
 
@@ -110,11 +119,15 @@ func NewObjects(s *Store) *Objects {
 		ClusterTrustBundles:    NewTable[*certificatesv1.ClusterTrustBundle](s, string(ClusterTrustBundle)),
 		Definitions:            NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
 		BackendTrafficPolicies: NewTable[*gwxv1alpha1.XBackendTrafficPolicy](s, string(XBackendTrafficPolicy)),
+		XBackends:              NewTable[*gwxv1alpha1.XBackend](s, string(XBackend)),
+		TelemetryPolicies:      NewTable[*gwxv1alpha1.XTelemetryPolicy](s, string(XTelemetryPolicy)),
 	}
 	o.GrantsByNamespace = NewIndex(o.ReferenceGrants, "ReferenceGrant.byNamespace", grantNamespace)
 	o.ListenerSetsByGateway = NewIndex(o.ListenerSets, "ListenerSet.byGateway", listenerSetGateway)
 	o.TLSPoliciesByService = NewIndex(o.BackendTLSPolicies, "BackendTLSPolicy.byService", tlsPolicyServices)
-	o.TrafficPoliciesByService = NewIndex(o.BackendTrafficPolicies, "XBackendTrafficPolicy.byService", trafficPolicyServices)
+	o.TrafficPoliciesByTarget = NewIndex(o.BackendTrafficPolicies, "XBackendTrafficPolicy.byTarget", trafficPolicyTargets)
+	o.TelemetryPoliciesByGateway = NewIndex(o.TelemetryPolicies, "XTelemetryPolicy.byGateway", telemetryPolicyGateways)
+	o.ServicesByXBackend = NewIndex(o.Services, "Service.byXBackend", serviceXBackend)
 	o.SlicesByService = NewIndex(o.EndpointSlices, "EndpointSlice.byService", sliceService)
 	o.sinks = map[Kind]sink{
 		GatewayClass:          into(o.GatewayClasses),
@@ -128,6 +141,8 @@ func NewObjects(s *Store) *Objects {
 		BackendTLSPolicy:      into(o.BackendTLSPolicies),
 		ReferenceGrant:        into(o.ReferenceGrants),
 		XBackendTrafficPolicy: into(o.BackendTrafficPolicies),
+		XBackend:              into(o.XBackends),
+		XTelemetryPolicy:      into(o.TelemetryPolicies),
 		Namespace:             into(o.Namespaces),
 		Service:               into(o.Services),
 		Secret:                into(o.Secrets),

@@ -44,6 +44,8 @@ var Kinds = []Kind{
 	{Name: store.UDPRoute, Object: &gwv1.UDPRoute{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.BackendTLSPolicy, Object: &gwv1.BackendTLSPolicy{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.XBackendTrafficPolicy, Object: &gwxv1alpha1.XBackendTrafficPolicy{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.XBackend, Object: &gwxv1alpha1.XBackend{}, Changed: changedGeneration, ReportsStatus: true},
+	{Name: store.XTelemetryPolicy, Object: &gwxv1alpha1.XTelemetryPolicy{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.ReferenceGrant, Object: &gwv1.ReferenceGrant{}, Changed: changedGeneration},
 	{
 		Name: store.Namespace, Object: &corev1.Namespace{}, Changed: typed(changedNamespace),

@@ -33,7 +33,8 @@ func (w World) backendTrafficPolicy() metav1.Object {
 	p := &gwxv1alpha1.XBackendTrafficPolicy{ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "t1", "t2"))}
 	for range 1 + w.IntN(2) {
 		p.Spec.TargetRefs = append(p.Spec.TargetRefs, gwv1.LocalPolicyTargetReference{
-			Kind: pick[gwv1.Kind](w, "Service", "Service", "Other"), Name: pick[gwv1.ObjectName](w, "s1", "s2"),
+			Group: pick[gwv1.Group](w, "", "", gwxv1alpha1.GroupName),
+			Kind:  pick[gwv1.Kind](w, "Service", "Service", "XBackend"), Name: pick[gwv1.ObjectName](w, "s1", "s2", "x1"),
 		})
 	}
 	if w.coin() {

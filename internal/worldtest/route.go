@@ -3,6 +3,7 @@ package worldtest
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 func (w World) common() gwv1.CommonRouteSpec {
@@ -30,7 +31,12 @@ func (w World) hostnames() []gwv1.Hostname {
 
 func (w World) backend() gwv1.BackendRef {
 	ref := gwv1.BackendRef{Weight: new(w.Int32N(3))}
-	ref.Name, ref.Port = pick[gwv1.ObjectName](w, "s1", "s2"), new(pick[int32](w, 80, 81))
+	if w.IntN(3) == 0 {
+		ref.Group, ref.Kind = new(gwv1.Group(gwxv1alpha1.GroupName)), new(gwv1.Kind("XBackend"))
+		ref.Name = pick[gwv1.ObjectName](w, "x1", "x2")
+	} else {
+		ref.Name, ref.Port = pick[gwv1.ObjectName](w, "s1", "s2"), new(pick[int32](w, 80, 81))
+	}
 	if w.coin() {
 		ref.Namespace = new(gwv1.Namespace(pick(w, namespaces...)))
 	}

@@ -2,6 +2,7 @@ package worldtest
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/gateway-api/pkg/consts"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -21,7 +23,9 @@ func (w World) grant() metav1.Object {
 		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "g2")),
 		Spec: gwv1.ReferenceGrantSpec{
 			From: []gwv1.ReferenceGrantFrom{{
-				Group: gwv1.GroupName, Kind: pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"), Namespace: gwv1.Namespace(pick(w, namespaces...)),
+				Group:     pick[gwv1.Group](w, gwv1.GroupName, gwv1.GroupName, gwv1.GroupName, gwxv1alpha1.GroupName),
+				Kind:      pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet", "XBackend"),
+				Namespace: gwv1.Namespace(pick(w, namespaces...)),
 			}},
 			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret", "ConfigMap")}},
 		},
@@ -35,9 +39,13 @@ func (w World) namespace() metav1.Object {
 }
 
 func (w World) service() metav1.Object {
-	name := pick(w, "s1", "s2", ir.FleetName("one", "ours"))
+	name := pick(w, "s1", "s2", ir.FleetName("one", "ours"), "made", "made-too")
 	s := &corev1.Service{ObjectMeta: w.meta(pick(w, namespaces...), name)}
 	own(&s.ObjectMeta)
+	if strings.HasPrefix(name, "made") {
+		w.made(s)
+		return s
+	}
 	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
 	if w.coin() {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 81, AppProtocol: pick(w, nil, new("kubernetes.io/h2c"), new("kubernetes.io/wss"))})
@@ -50,6 +58,16 @@ func (w World) service() metav1.Object {
 		s.Spec.ClusterIPs = []string{"192.0.2.1"}
 	}
 	return s
+}
+
+// made is a Service that was made for an XBackend, or for one that was there before.
+func (w World) made(s *corev1.Service) {
+	backend := pick(w, "x1", "x2")
+	s.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: gwxv1alpha1.GroupVersion.String(), Kind: "XBackend", Name: backend, Controller: new(true),
+		UID: types.UID(pick(w, s.Namespace+"-"+backend, s.Namespace+"-"+backend, "before")),
+	}}
+	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: pick[int32](w, 80, 81)}}
 }
 
 func own(meta *metav1.ObjectMeta) {
@@ -81,7 +99,7 @@ func (w World) slice() metav1.Object {
 			{Name: new("udp"), Port: new(int32(5353)), Protocol: new(corev1.ProtocolUDP)},
 		},
 	}
-	s.Labels = map[string]string{discoveryv1.LabelServiceName: pick(w, "s1", "s2")}
+	s.Labels = map[string]string{discoveryv1.LabelServiceName: pick(w, "s1", "s2", "made", "made-too")}
 	for range w.IntN(4) {
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
 			Addresses:  []string{fmt.Sprintf("198.18.16.%d", w.IntN(5))},

@@ -53,6 +53,7 @@ var makers = []struct {
 	{store.Deployment, World.deployment},
 	{store.CustomResourceDefinition, World.definition},
 	{store.XBackendTrafficPolicy, World.backendTrafficPolicy},
+	{store.XBackend, World.xbackend},
 }
 
 // Change makes an object come, change or go.

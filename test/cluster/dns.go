@@ -13,8 +13,8 @@ import (
 	applydiscoveryv1 "k8s.io/client-go/applyconfigurations/discovery/v1"
 )
 
-// corefile answers for the cluster and says of everything else that it does not exist, at once:
-// nothing outside can be reached from here.
+// corefile answers for the cluster, has every name of one zone outside of it lead to the node, and says of everything else that it does
+// not exist, at once: nothing outside can be reached from here.
 const corefile = `%[1]s in-addr.arpa ip6.arpa {
   errors
   ready 127.0.0.1:8181
@@ -22,6 +22,15 @@ const corefile = `%[1]s in-addr.arpa ip6.arpa {
     kubeconfig %[2]s
     pods insecure
     ttl 5
+  }
+}
+outside.example {
+  errors
+  template IN A outside.example {
+    answer "{{ .Name }} 5 IN A %[3]s"
+  }
+  template ANY ANY . {
+    rcode NOERROR
   }
 }
 . {
@@ -38,7 +47,7 @@ func coreDNSDaemon(l layout, b binaries) (daemon, error) {
 		name:  "coredns",
 		argv:  []string{filepath.Join(b.coreDNS, "coredns"), "-conf", config},
 		ready: func(ctx context.Context) error { return getOK(ctx, "http://127.0.0.1:8181/ready") },
-	}, writeFile(config, fmt.Sprintf(corefile, clusterDomain, l.kubeconfig("coredns")))
+	}, writeFile(config, fmt.Sprintf(corefile, clusterDomain, l.kubeconfig("coredns"), nodeAddress))
 }
 
 // applyDNSService puts the cluster's DNS address in front of CoreDNS, which runs on the node.

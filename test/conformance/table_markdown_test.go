@@ -55,8 +55,16 @@ A test in italics is provisional: the suite's authors do not count it yet.
 - **ExternalAuth.** Asked before everything but CORS preflights. A body larger than ` + "`forwardBody.maxSize`" + ` is refused with 413, never cut off; a server that
   can not be reached within 10 s means 403, one that can not be resolved 500. Of an answer by HTTP all headers are copied to the request unless
   ` + "`allowedResponseHeaders`" + ` names some, except ` + "`Host`" + ` and those that frame a message.
-- **sessionPersistence.** The cookie or header holds the endpoint's address; when that endpoint is gone, another takes over. ` + "`absoluteTimeout`" + ` is served for
-  cookies of lifetimeType Permanent. A rule with several backends, and a session in an XBackendTrafficPolicy, are refused by name.
+- **sessionPersistence.** The cookie or header holds the endpoint's address; when that endpoint is gone, another takes over. For every request the
+  weights choose the backend first (GEP-1619), so with several backends a client has a session with each: behind the given name of a cookie stands
+  then a mark of the backend, and a header holds the session of whichever answered last. ` + "`absoluteTimeout`" + ` is served for cookies of lifetimeType
+  Permanent, and refused by name where nothing carries the time. A session in an XBackendTrafficPolicy is refused too; an XBackend can have one.
+- **XBackend.** Referred to in its own namespace, by every kind of route but UDPRoute, by mirrors and by ExternalAuth. For ` + "`endpointSelector`" + ` a
+  headless Service is made, with a name that says nothing, while somebody refers to the XBackend; it is removed afterwards. An external hostname is asked
+  for as it is, without search domains, and may not be an address or inside the cluster; the Host header stays the client's, unless a filter rewrites
+  it. What can not be served (no usable authority, no client certificate) closes the backend (503) and is said in the XBackend's status. In mode ServerOnly
+  the client certificate of the Gateway is not shown. ` + "`MCP`" + ` is spoken as HTTP. Retry budgets may target an XBackend, BackendTLSPolicies not.
+  Connections that are passed through to an XBackend are not encrypted once more.
 - **XBackendTrafficPolicy.** The retry budget counts the requests of its interval. ` + "`minRetryRate`" + ` becomes as many retries at a time as it has in a second.
 - **CRDs.** Each kind is served while its CRD is there, also in these older versions: ReferenceGrant v1beta1, TLSRoute v1alpha3 and v1alpha2, TCPRoute and
   UDPRoute v1alpha2, BackendTLSPolicy v1alpha3. The class stays accepted; ` + "`SupportedVersion`" + ` is False when the CRDs are of another minor version

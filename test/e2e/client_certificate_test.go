@@ -98,19 +98,7 @@ func (w *world) keep(t *testing.T, object client.Object, field []string, certifi
 // securedGateway makes a Gateway that asks its clients for certificates, and returns its address once it is programmed.
 func (w *world) securedGateway(t *testing.T, authority gwv1.ObjectReference) string {
 	t.Helper()
-	server := newAuthority(t).issue(t)
-	key, err := x509.MarshalPKCS8PrivateKey(server.PrivateKey)
-	if err != nil {
-		t.Fatalf("encode the key: %v", err)
-	}
-	w.Make(t, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "server"},
-		Type:       corev1.SecretTypeTLS,
-		Data: map[string][]byte{
-			corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate[0]}),
-			corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-		},
-	})
+	w.Make(t, tlsSecret(t, "server", newAuthority(t).issue(t)))
 	gateway := &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: "secured"},
 		Spec: gwv1.GatewaySpec{
@@ -125,6 +113,23 @@ func (w *world) securedGateway(t *testing.T, authority gwv1.ObjectReference) str
 		},
 	}
 	return w.Programmed(t, gateway)
+}
+
+// tlsSecret is a certificate and its key as a Secret.
+func tlsSecret(t *testing.T, name string, certificate *tls.Certificate) *corev1.Secret {
+	t.Helper()
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatalf("encode the key: %v", err)
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Type:       corev1.SecretTypeTLS,
+		Data: map[string][]byte{
+			corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
+			corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		},
+	}
 }
 
 // expectClient waits until a client with that certificate is let in, or is not.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 // TestSessionPersistenceWithWeights has two backends of two pods each. GEP-1619: for every request the weights choose the backend, as if there
@@ -20,19 +22,19 @@ func TestSessionPersistenceWithWeights(t *testing.T) {
 	w := newWorld(t)
 	w.needExperimental(t)
 	for _, name := range []string{"heavy", "light"} {
-		w.echo(t, name, 2)
-		w.echoService(t, name)
+		w.Echo(t, name, 2)
+		w.EchoService(t, name)
 	}
-	address := w.gateway(t, "gateway")
-	route := httpRoute("weights", "gateway", host, "heavy")
+	address := w.Gateway(t, "gateway")
+	route := live.HTTPRoute("weights", "gateway", host, "heavy")
 	rule := &route.Spec.Rules[0]
 	rule.SessionPersistence = &gwv1.SessionPersistence{Cookie: &gwv1.CookieConfig{Name: new(gwv1.CookieName("sticky"))}} //nolint:staticcheck // deprecated in the standard, and still to be served
 	light := rule.BackendRefs[0]
 	light.Name = "light"
 	rule.BackendRefs = append(rule.BackendRefs, light)
 	rule.BackendRefs[0].Weight, rule.BackendRefs[1].Weight = new(int32(70)), new(int32(30))
-	w.create(t, route)
-	w.waitServed(t, address, host)
+	w.Make(t, route)
+	w.WaitServed(t, address, host)
 
 	jar, err := cookiejar.New(nil)
 	if err != nil {

@@ -90,34 +90,41 @@ func subjectNames(spec *gwv1.BackendTLSPolicyValidation) []ir.SubjectName {
 	return names
 }
 
-// takeTrust decides whom to trust: the authorities of the references that lead to some, or those of the system.
+// takeTrust decides whom to trust.
 func (r *ResolvedBackendTLS) takeTrust(v *store.View, objects *store.Objects, p *gwv1.BackendTLSPolicy) {
-	known := p.Spec.Validation.WellKnownCACertificates
-	if len(p.Spec.Validation.CACertificateRefs) == 0 {
+	from := refs.Origin{Kind: string(store.BackendTLSPolicy), Namespace: p.Namespace}
+	r.TLS.Authorities, r.Accepted, r.ResolvedRefs = trust(v, objects, from, &p.Spec.Validation)
+}
+
+// trust names the bundle of the authorities that the references lead to, empty for those of the system. It says why there is nobody to trust,
+// and what is wrong with the references.
+func trust(v *store.View, objects *store.Objects, from refs.Origin, spec *gwv1.BackendTLSPolicyValidation) (bundle string, accepted, resolved *refs.Problem) {
+	known := spec.WellKnownCACertificates
+	if len(spec.CACertificateRefs) == 0 {
 		if known == nil || *known != gwv1.WellKnownCACertificatesSystem {
-			r.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: fmt.Sprintf(
+			accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: fmt.Sprintf(
 				"wellKnownCACertificates is %q and there are no caCertificateRefs; use %q or refer to a ConfigMap",
 				pointed(known), gwv1.WellKnownCACertificatesSystem)}
 		}
-		return
+		return "", accepted, nil
 	}
-	bundle, problem := authorities(v, objects, p)
-	r.TLS.Authorities, r.ResolvedRefs = bundle, problem
+	bundle, resolved = authorities(v, objects, from, spec.CACertificateRefs)
 	if bundle == "" {
-		r.Accepted = &refs.Problem{
+		accepted = &refs.Problem{
 			Reason:  string(gwv1.BackendTLSPolicyReasonNoValidCACertificate),
-			Message: "no reference of caCertificateRefs leads to a certificate, so requests are answered 503; " + problem.Message,
+			Message: "no reference of caCertificateRefs leads to a certificate, so requests are answered 503; " + resolved.Message,
 		}
 	}
+	return bundle, accepted, resolved
 }
 
 // authorities names the bundle of what the references lead to, see [refs.AuthoritiesOf].
-func authorities(v *store.View, objects *store.Objects, p *gwv1.BackendTLSPolicy) (string, *refs.Problem) {
-	list := make([]gwv1.ObjectReference, 0, len(p.Spec.Validation.CACertificateRefs))
-	for _, ref := range p.Spec.Validation.CACertificateRefs {
+func authorities(v *store.View, objects *store.Objects, from refs.Origin, local []gwv1.LocalObjectReference) (string, *refs.Problem) {
+	list := make([]gwv1.ObjectReference, 0, len(local))
+	for _, ref := range local {
 		list = append(list, gwv1.ObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name})
 	}
-	bundle, problem := refs.AuthoritiesOf(v, objects, refs.Origin{Kind: string(store.BackendTLSPolicy), Namespace: p.Namespace}, list)
+	bundle, problem := refs.AuthoritiesOf(v, objects, from, list)
 	if problem != nil && problem.Reason == string(gwv1.ListenerReasonInvalidCACertificateKind) {
 		// A listener and a policy have different words for it.
 		problem = &refs.Problem{Reason: string(gwv1.BackendTLSPolicyReasonInvalidKind), Message: problem.Message}

@@ -23,9 +23,9 @@ type ResolvedBackendTraffic struct {
 	// Key and Created take part in precedence: the older policy wins, then the one whose name sorts first.
 	Key     string
 	Created int64
-	// Services are the targets, `namespace/name`; Others describes those of kinds that can not be one.
-	Services []string
-	Others   []string
+	// Targets are as in [store.BackendTarget]; Others describes those of kinds that can not be one.
+	Targets []string
+	Others  []string
 	// Budget is nil where the policy says nothing about retries, or nothing that can be served.
 	Budget *ir.RetryBudget
 	// Accepted says why the policy can not be served.
@@ -41,14 +41,14 @@ func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedB
 	}
 	r := ResolvedBackendTraffic{Key: key, Created: p.CreationTimestamp.Unix(), Generation: p.Generation}
 	for _, ref := range p.Spec.TargetRefs {
-		if ref.Group == "" && ref.Kind == "Service" {
-			r.Services = append(r.Services, store.Key(p.Namespace, string(ref.Name)))
+		if target, ok := store.BackendTarget(string(ref.Group), string(ref.Kind), p.Namespace, string(ref.Name)); ok {
+			r.Targets = append(r.Targets, target)
 		} else {
 			r.Others = append(r.Others, strings.TrimPrefix(string(ref.Group)+"/"+string(ref.Kind), "/"))
 		}
 	}
 	if p.Spec.SessionPersistence != nil { //nolint:staticcheck // deprecated in the standard, and still to be answered when set
-		r.Accepted = invalid("sessionPersistence is not served in a policy; set it on the rules of routes")
+		r.Accepted = invalid("sessionPersistence is not served in a policy; set it on an XBackend, or on the rules of routes")
 		return r
 	}
 	if p.Spec.RetryConstraint != nil {
@@ -100,15 +100,15 @@ type TrafficInputs struct {
 	Policies *store.Table[ResolvedBackendTraffic]
 }
 
-// RetryBudget is the budget of one Service, nil if no policy that can be served has a say.
-func (in TrafficInputs) RetryBudget(v *store.View, service ir.Name) *ir.RetryBudget {
-	return in.winner(v, store.Key(service.Namespace, service.Name)).Budget
+// RetryBudget is the budget of one [ir.Backend.Target], nil if no policy that can be served has a say.
+func (in TrafficInputs) RetryBudget(v *store.View, target string) *ir.RetryBudget {
+	return in.winner(v, target).Budget
 }
 
-// winner is the policy that takes precedence among all that name the Service; it has no key where there is none.
-func (in TrafficInputs) winner(v *store.View, service string) ResolvedBackendTraffic {
+// winner is the policy that takes precedence among all that name the target; it has no key where there is none.
+func (in TrafficInputs) winner(v *store.View, target string) ResolvedBackendTraffic {
 	var best ResolvedBackendTraffic
-	for _, key := range in.Objects.TrafficPoliciesByService.Keys(v, service) {
+	for _, key := range in.Objects.TrafficPoliciesByTarget.Keys(v, target) {
 		p, _ := in.Policies.Get(v, key)
 		if best.Key == "" || cmp.Or(cmp.Compare(p.Created, best.Created), cmp.Compare(p.Key, best.Key)) < 0 {
 			best = p
@@ -119,15 +119,15 @@ func (in TrafficInputs) winner(v *store.View, service string) ResolvedBackendTra
 
 // Status is what became of the policy of that key, seen from each Gateway that sends requests to one of its targets. users lists those, by
 // `namespace/name`.
-func (in TrafficInputs) Status(v *store.View, users func(service ir.Name) []string, key string) outcome.Policy {
+func (in TrafficInputs) Status(v *store.View, users func(target string) []string, key string) outcome.Policy {
 	r, ok := in.Policies.Get(v, key)
 	if !ok {
 		return outcome.Policy{}
 	}
 	verdicts := map[string]*refs.Problem{}
-	for _, service := range r.Services {
-		problem := in.judge(v, r, service)
-		for _, gateway := range users(ir.ParseName(service)) {
+	for _, target := range r.Targets {
+		problem := in.judge(v, r, target)
+		for _, gateway := range users(target) {
 			// The first target that has a problem speaks for the others.
 			if verdicts[gateway] == nil {
 				verdicts[gateway] = problem
@@ -137,15 +137,23 @@ func (in TrafficInputs) Status(v *store.View, users func(service ir.Name) []stri
 	return r.outcome(verdicts)
 }
 
-func (in TrafficInputs) judge(v *store.View, r ResolvedBackendTraffic, service string) *refs.Problem {
-	if winner := in.winner(v, service); winner.Key != r.Key {
+func (in TrafficInputs) judge(v *store.View, r ResolvedBackendTraffic, target string) *refs.Problem {
+	if winner := in.winner(v, target); winner.Key != r.Key {
 		return &refs.Problem{
 			Reason: string(gwv1.PolicyReasonConflicted),
-			Message: fmt.Sprintf("XBackendTrafficPolicy %s targets the same Service %s and takes precedence, being older or first by name; remove one of the two",
-				winner.Key, service),
+			Message: fmt.Sprintf("XBackendTrafficPolicy %s targets the same %s and takes precedence, being older or first by name; remove one of the two",
+				winner.Key, named(target)),
 		}
 	}
 	return r.Accepted
+}
+
+// named is a target as people call it.
+func named(target string) string {
+	if custom, ok := strings.CutPrefix(target, string(store.XBackend)+"/"); ok {
+		return string(store.XBackend) + " " + custom
+	}
+	return string(store.Service) + " " + target
 }
 
 func (r ResolvedBackendTraffic) outcome(verdicts map[string]*refs.Problem) outcome.Policy {
@@ -156,7 +164,7 @@ func (r ResolvedBackendTraffic) outcome(verdicts map[string]*refs.Problem) outco
 			Reason: string(gwv1.PolicyReasonAccepted), Message: "requests to the targets are retried within the budget",
 		}
 		if len(r.Others) > 0 {
-			accepted.Message += "; targets of these kinds are left out, only a Service can be one: " + strings.Join(r.Others, ", ")
+			accepted.Message += "; targets of these kinds are left out, only a Service or an XBackend can be one: " + strings.Join(r.Others, ", ")
 		}
 		if problem := verdicts[gateway]; problem != nil {
 			accepted.State, accepted.Reason, accepted.Message = outcome.False, problem.Reason, problem.Message

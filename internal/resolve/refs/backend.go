@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
@@ -17,13 +18,16 @@ const (
 	appProtocolWSS = "kubernetes.io/wss"
 )
 
-// Backend follows a route's reference to a Service port. Which HTTP is spoken there is the Service's to choose by appProtocol, and
-// fallback otherwise; [ir.BackendTCP] and [ir.BackendUDP] are what they are.
+// Backend follows a reference to a Service port, or to an XBackend. Which HTTP is spoken there is theirs to choose, and fallback otherwise;
+// [ir.BackendTCP] and [ir.BackendUDP] are what they are.
 func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.BackendObjectReference, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
-	if group, kind := valueOr(ref.Group, coreGroup), valueOr(ref.Kind, "Service"); group != coreGroup || kind != "Service" {
+	switch group, kind := valueOr(ref.Group, coreGroup), valueOr(ref.Kind, "Service"); {
+	case group == gwxv1alpha1.GroupName && kind == string(store.XBackend):
+		return xbackend(v, objects, from, ref, fallback)
+	case group != coreGroup || kind != "Service":
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonInvalidKind),
-			Message: fmt.Sprintf("backend %s has kind %q in group %q, which is not served; refer to a Service", ref.Name, kind, group),
+			Message: fmt.Sprintf("backend %s has kind %q in group %q, which is not served; refer to a Service or an XBackend", ref.Name, kind, group),
 		}
 	}
 	target := Target{Kind: "Service", Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
@@ -69,7 +73,7 @@ func servicePort(v *store.View, objects *store.Objects, service *corev1.Service,
 			return ir.Backend{}, problem
 		}
 		return ir.Backend{
-			Service:  ir.Name{Namespace: service.Namespace, Name: service.Name},
+			Object:   ir.Name{Namespace: service.Namespace, Name: service.Name},
 			Port:     *number,
 			Protocol: protocol,
 		}, nil

@@ -1,6 +1,8 @@
 package refs
 
 import (
+	"cmp"
+
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/store"
@@ -8,6 +10,8 @@ import (
 
 // Origin is the side a reference comes from.
 type Origin struct {
+	// Group is that of the Gateway API if it is empty.
+	Group     string
 	Kind      string
 	Namespace string
 }
@@ -36,7 +40,7 @@ func Permitted(v *store.View, objects *store.Objects, from Origin, to Target) bo
 
 func grantsFrom(list []gwv1.ReferenceGrantFrom, from Origin) bool {
 	for _, f := range list {
-		if f.Group == gatewayGroup && string(f.Kind) == from.Kind && string(f.Namespace) == from.Namespace {
+		if string(f.Group) == cmp.Or(from.Group, gatewayGroup) && string(f.Kind) == from.Kind && string(f.Namespace) == from.Namespace {
 			return true
 		}
 	}

@@ -31,6 +31,8 @@ var prototypes = map[store.Kind]func() metav1.Object{
 	store.HTTPRoute:             func() metav1.Object { return &gwv1.HTTPRoute{} },
 	store.GRPCRoute:             func() metav1.Object { return &gwv1.GRPCRoute{} },
 	store.XBackendTrafficPolicy: func() metav1.Object { return &gwxv1alpha1.XBackendTrafficPolicy{} },
+	store.XBackend:              func() metav1.Object { return &gwxv1alpha1.XBackend{} },
+	store.XTelemetryPolicy:      func() metav1.Object { return &gwxv1alpha1.XTelemetryPolicy{} },
 	store.ReferenceGrant:        func() metav1.Object { return &gwv1.ReferenceGrant{} },
 	store.Namespace:             func() metav1.Object { return &corev1.Namespace{} },
 	store.Service:               func() metav1.Object { return &corev1.Service{} },

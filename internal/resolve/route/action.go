@@ -158,6 +158,12 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		return weighted, ""
 	}
 	weighted.Backend = backend.Name()
+	if backend.XBackend {
+		var message string
+		if weighted.Session, message = r.backendSession(backend); message != "" {
+			return weighted, message
+		}
+	}
 	return weighted, ""
 }
 

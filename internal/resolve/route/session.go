@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"hash/fnv"
 	"path"
 	"strconv"
@@ -34,6 +35,19 @@ func keepSessions(s *gwv1.SessionPersistence, rule string, a *action) string {
 		b.Session = resolved
 	}
 	return ""
+}
+
+// backendSession is the session that an XBackend brings along, nil if none. A name is the XBackend's own: whoever refers to it shares its sessions.
+func (r *resolver) backendSession(backend ir.Backend) (*ir.Session, string) {
+	object, ok := r.in.Objects.XBackends.Get(r.view, backend.Object.String())
+	if !ok || object.Spec.SessionPersistence == nil {
+		return nil, ""
+	}
+	s, message := session(object.Spec.SessionPersistence, backend.Target())
+	if message != "" {
+		message = fmt.Sprintf("XBackend %s: %s", backend.Object, message)
+	}
+	return s, message
 }
 
 // session resolves a session persistence. Where the user gave it no name, it gets one from what it belongs to.

@@ -22,17 +22,29 @@ const (
 	bufferLimit = 32 * 1024
 )
 
-// Cluster is the way to one backend, secured as t says, in plain text where t is nil, with retries within the budget, without a limit where
-// that is nil. It depends on nothing else, so that it is nearly as stable as its name.
-func Cluster(b ir.Backend, t *ir.BackendTLS, budget *ir.RetryBudget) *clusterv3.Cluster {
+// Way is what is to be known of the connections to a backend beside its name.
+type Way struct {
+	// TLS is nil for plain text.
+	TLS *ir.BackendTLS
+	// Budget limits retries, nil for no limit.
+	Budget *ir.RetryBudget
+	// Hostname is where a backend outside the cluster is; empty for one with endpoints.
+	Hostname string
+}
+
+// Cluster is the way to one backend. It depends on nothing else, so that it is nearly as stable as its name.
+func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
 	c := plain(b)
-	limitRetries(c, budget)
+	limitRetries(c, way.Budget)
+	if way.Hostname != "" {
+		external(c, way.Hostname, b.Port)
+	}
 	switch {
-	case t == nil:
-	case t.Refused:
+	case way.TLS == nil:
+	case way.TLS.Refused:
 		deadEnd(c)
 	default:
-		c.TransportSocket = upstreamTLS(b.Protocol, t)
+		c.TransportSocket = upstreamTLS(b.Protocol, way.TLS)
 	}
 	return c
 }

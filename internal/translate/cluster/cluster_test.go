@@ -25,8 +25,8 @@ func TestCluster(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := ir.Backend{Service: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8080, Protocol: tt.protocol}
-			got := cluster.Cluster(b, nil, nil)
+			b := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8080, Protocol: tt.protocol}
+			got := cluster.Cluster(b, cluster.Way{})
 			prototest.Valid(t, got)
 			if got.GetName() != tt.wantName {
 				t.Errorf("name is %q, want %q", got.GetName(), tt.wantName)
@@ -44,7 +44,7 @@ func TestCluster(t *testing.T) {
 			if (explicit.GetHttp2ProtocolOptions() != nil) != tt.http2 || (explicit.GetHttpProtocolOptions() != nil) == tt.http2 {
 				t.Errorf("protocol is %v", explicit)
 			}
-			if !proto.Equal(got, cluster.Cluster(b, nil, nil)) {
+			if !proto.Equal(got, cluster.Cluster(b, cluster.Way{})) {
 				t.Error("the same backend gave another cluster")
 			}
 		})
@@ -54,7 +54,7 @@ func TestCluster(t *testing.T) {
 func TestClusterHasNoHiddenLimit(t *testing.T) {
 	t.Parallel()
 	const envoyDefault = 1024
-	for _, limit := range cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, nil, nil).GetCircuitBreakers().GetThresholds() {
+	for _, limit := range cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, cluster.Way{}).GetCircuitBreakers().GetThresholds() {
 		for what, value := range map[string]uint32{
 			"connections": limit.GetMaxConnections().GetValue(),
 			"pending":     limit.GetMaxPendingRequests().GetValue(),

@@ -11,8 +11,8 @@ import (
 
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
-	c := cluster.Cluster(ir.Backend{Service: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1}, nil,
-		&ir.RetryBudget{Percent: 25, Interval: 10 * time.Second, Minimum: 3})
+	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1},
+		cluster.Way{Budget: &ir.RetryBudget{Percent: 25, Interval: 10 * time.Second, Minimum: 3}})
 	prototest.Valid(t, c)
 	for _, limits := range c.GetCircuitBreakers().GetThresholds() {
 		budget := limits.GetRetryBudget()

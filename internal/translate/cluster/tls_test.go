@@ -15,9 +15,9 @@ import (
 // tlsOf makes a cluster and returns how it is secured.
 func tlsOf(t *testing.T, protocol ir.BackendProtocol, tls *ir.BackendTLS) *tlsv3.UpstreamTlsContext {
 	t.Helper()
-	c := cluster.Cluster(ir.Backend{Service: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}, tls, nil)
+	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}, cluster.Way{TLS: tls})
 	prototest.Valid(t, c)
-	if c.GetName() != (ir.Backend{Service: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}).Name() {
+	if c.GetName() != (ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}).Name() {
 		t.Errorf("TLS changed the name to %q", c.GetName())
 	}
 	var upstream tlsv3.UpstreamTlsContext
@@ -88,7 +88,7 @@ func TestBackendTLS(t *testing.T) {
 
 func TestRefusedTLSLeadsNowhere(t *testing.T) {
 	t.Parallel()
-	c := cluster.Cluster(ir.Backend{Service: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: ir.BackendHTTP1}, &ir.BackendTLS{Refused: true}, nil)
+	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: ir.BackendHTTP1}, cluster.Way{TLS: &ir.BackendTLS{Refused: true}})
 	prototest.Valid(t, c)
 	if c.GetType() != clusterv3.Cluster_STATIC || len(c.GetLoadAssignment().GetEndpoints()) != 0 || c.GetEdsClusterConfig() != nil {
 		t.Errorf("a backend whose TLS is refused can be reached: %v", c)

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// ResolvedXBackend is what an XBackend says about the connections to it.
+type ResolvedXBackend struct {
+	// TLS is nil for plain text, and refused where what the XBackend asks for can not be served.
+	TLS *ir.BackendTLS
+	// Hostname is where an external backend is. One without has endpoints.
+	Hostname string
+	// Selector is whose endpoints these are, nil for an external backend.
+	Selector *ir.Selector
+	// Accepted says why the XBackend can not be served, Partial what is wrong with one that is served all the same.
+	Accepted   *refs.Problem
+	Partial    *refs.Problem
+	Generation int64
+}
+
+// XBackend resolves the XBackend of that key.
+func XBackend(v *store.View, objects *store.Objects, key string) ResolvedXBackend {
+	b, ok := objects.XBackends.Get(v, key)
+	if !ok {
+		return ResolvedXBackend{}
+	}
+	r := ResolvedXBackend{Generation: b.Generation}
+	if b.Spec.Type == gwxv1alpha1.BackendTypeExternalHostname && b.Spec.ExternalHostname != nil {
+		r.Hostname = string(b.Spec.ExternalHostname.Hostname)
+		r.Accepted = outside(r.Hostname)
+	} else {
+		r.Selector, r.Accepted = selector(b)
+	}
+	if r.Accepted == nil {
+		r.takeTLS(v, objects, b)
+	}
+	if r.Accepted != nil {
+		r.TLS = &ir.BackendTLS{Refused: true}
+	}
+	return r
+}
+
+// selector reads which pods an XBackend chooses. Without a label to choose by there are none, not all.
+func selector(b *gwxv1alpha1.XBackend) (*ir.Selector, *refs.Problem) {
+	s := &ir.Selector{
+		Backend: ir.Name{Namespace: b.Namespace, Name: b.Name}, UID: string(b.UID), Port: int32(b.Spec.Port.Number), Labels: map[string]string{},
+	}
+	if b.Spec.EndpointSelector != nil {
+		for key, value := range b.Spec.EndpointSelector.MatchLabels {
+			s.Labels[string(key)] = string(value)
+		}
+	}
+	if b.Spec.Type != gwxv1alpha1.BackendTypeEndpointSelector || len(s.Labels) == 0 {
+		return nil, invalid(fmt.Sprintf("type %s needs endpointSelector.matchLabels, so requests are answered 503; add a label", b.Spec.Type))
+	}
+	return s, nil
+}
+
+// outside refuses hostnames that lead somewhere else than out of the cluster, where names of Services would get around ReferenceGrants.
+func outside(hostname string) *refs.Problem {
+	if _, err := netip.ParseAddr(hostname); err == nil {
+		return invalid(fmt.Sprintf("externalHostname.hostname %s is an address, so requests are answered 503; use a name", hostname))
+	}
+	if name := "." + strings.ToLower(hostname); strings.HasSuffix(name, ".cluster.local") || strings.HasSuffix(name, ".localhost") {
+		return invalid(fmt.Sprintf("externalHostname.hostname %s is inside the cluster, so requests are answered 503; refer to the Service instead", hostname))
+	}
+	return nil
+}
+
+// takeTLS reads how the connections to an XBackend are secured.
+func (r *ResolvedXBackend) takeTLS(v *store.View, objects *store.Objects, b *gwxv1alpha1.XBackend) {
+	spec := b.Spec.TLS
+	if spec == nil || spec.Mode == gwxv1alpha1.BackendTLSModeNone {
+		return
+	}
+	both := spec.Mode == gwxv1alpha1.BackendTLSModeClientAndServer
+	if spec.Validation == nil || (both && spec.ClientCertificateRef == nil) {
+		r.Accepted = invalid(fmt.Sprintf("tls.mode %s needs tls.validation, and ClientAndServer tls.clientCertificateRef too, so requests are answered 503; add it", spec.Mode))
+		return
+	}
+	r.TLS = &ir.BackendTLS{ServerName: string(spec.Validation.Hostname), SubjectNames: subjectNames(spec.Validation), Inline: true}
+	from := refs.Origin{Group: gwxv1alpha1.GroupName, Kind: string(store.XBackend), Namespace: b.Namespace}
+	r.TLS.Authorities, r.Accepted, r.Partial = trust(v, objects, from, spec.Validation)
+	if both && r.Accepted == nil {
+		r.TLS.ClientCertificate, r.Accepted = refs.Certificate(v, objects, from, *spec.ClientCertificateRef)
+	}
+}
+
+// Outcome is what became of an XBackend, seen from each of the Gateways that send requests to it.
+func (r ResolvedXBackend) Outcome(gateways []string) outcome.Policy {
+	o := outcome.Policy{Generation: r.Generation}
+	accepted := outcome.Condition{
+		Type: string(gwxv1alpha1.BackendConditionAccepted), State: outcome.True,
+		Reason: string(gwxv1alpha1.BackendReasonAccepted), Message: "requests are sent to " + r.destination(),
+	}
+	switch {
+	case r.Accepted != nil:
+		accepted.State, accepted.Reason = outcome.False, r.Accepted.Reason
+		accepted.Message = r.Accepted.Message
+	case r.Partial != nil:
+		accepted.Message += "; " + r.Partial.Message
+	}
+	for _, gateway := range gateways {
+		o.Ancestors = append(o.Ancestors, outcome.Parent{Ref: gatewayRef(gateway), Conditions: []outcome.Condition{accepted}})
+	}
+	return o
+}
+
+func (r ResolvedXBackend) destination() string {
+	text := r.Hostname
+	if r.Selector != nil {
+		text = "the pods that the labels choose"
+	}
+	if r.TLS == nil && r.Hostname != "" {
+		text += ", in plain text; set tls"
+	}
+	return text
+}

@@ -1,0 +1,58 @@
+package status
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+// maxBackendAncestors is the API's limit, which is another than for policies.
+const maxBackendAncestors = 32
+
+// XBackend is the status of an XBackend. Like a policy it is shared with other controllers, see [Policy].
+func XBackend(existing gwxv1alpha1.BackendStatus, o outcome.Policy, controller gwv1.GatewayController, now metav1.Time) gwxv1alpha1.BackendStatus {
+	at := seen{o.Generation, now}
+	status := existing
+	status.Ancestors = shared[gwxv1alpha1.BackendAncestorStatus, outcome.Parent]{
+		limit: maxBackendAncestors,
+		ours:  func(a gwxv1alpha1.BackendAncestorStatus) bool { return a.ControllerName == controller },
+		same: func(a gwxv1alpha1.BackendAncestorStatus, w outcome.Parent) bool {
+			return sameParent(a.AncestorRef, w.Ref)
+		},
+		update: func(a gwxv1alpha1.BackendAncestorStatus, w outcome.Parent) gwxv1alpha1.BackendAncestorStatus {
+			if a.ControllerName == "" {
+				a.AncestorRef = parentReference(w.Ref)
+			}
+			a.ControllerName = controller
+			a.Conditions = mergeConditions(a.Conditions, w.Conditions, policyTypes, at)
+			return a
+		},
+	}.merge(existing.Ancestors, o.Ancestors)
+	return status
+}
+
+func xbackendTarget(controller gwv1.GatewayController) target[
+	gwxv1alpha1.XBackend, *gwxv1alpha1.XBackend, gwxv1alpha1.BackendStatus, outcome.Policy,
+] {
+	return target[gwxv1alpha1.XBackend, *gwxv1alpha1.XBackend, gwxv1alpha1.BackendStatus, outcome.Policy]{
+		status: func(b *gwxv1alpha1.XBackend) *gwxv1alpha1.BackendStatus { return &b.Status },
+		merge: func(existing gwxv1alpha1.BackendStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.BackendStatus {
+			return XBackend(existing, o, controller, now)
+		},
+	}
+}
+
+// telemetryPolicyTarget: the status of this kind has a type of its own, with the same list.
+func telemetryPolicyTarget(controller gwv1.GatewayController) target[
+	gwxv1alpha1.XTelemetryPolicy, *gwxv1alpha1.XTelemetryPolicy, gwxv1alpha1.TelemetryPolicyStatus, outcome.Policy,
+] {
+	return target[gwxv1alpha1.XTelemetryPolicy, *gwxv1alpha1.XTelemetryPolicy, gwxv1alpha1.TelemetryPolicyStatus, outcome.Policy]{
+		status: func(p *gwxv1alpha1.XTelemetryPolicy) *gwxv1alpha1.TelemetryPolicyStatus { return &p.Status },
+		merge: func(existing gwxv1alpha1.TelemetryPolicyStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.TelemetryPolicyStatus {
+			existing.Ancestors = Policy(gwv1.PolicyStatus{Ancestors: existing.Ancestors}, o, controller, now).Ancestors
+			return existing
+		},
+	}
+}

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	commondnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/common/dns/v3"
+	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
+	caresv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+// leastRefresh bounds how often a name is asked for whose records say they are valid for no time at all.
+const leastRefresh = 5 * time.Second
+
+// external has the proxy ask for the addresses of a name, for as long as their records are valid. The name is taken as it is: with the search
+// domains of a pod it could mean a Service of the cluster.
+func external(c *clusterv3.Cluster, hostname string, port int32) {
+	c.EdsClusterConfig = nil
+	c.ClusterDiscoveryType = &clusterv3.Cluster_ClusterType{ClusterType: &clusterv3.Cluster_CustomClusterType{
+		Name: "envoy.cluster.dns",
+		TypedConfig: wire.Any(&dnsv3.DnsCluster{
+			DnsLookupFamily:   commondnsv3.DnsLookupFamily_V4_PREFERRED,
+			RespectDnsTtl:     true,
+			DnsMinRefreshRate: durationpb.New(leastRefresh),
+			TypedDnsResolverConfig: &corev3.TypedExtensionConfig{
+				Name: "envoy.network.dns_resolver.cares",
+				TypedConfig: wire.Any(&caresv3.CaresDnsResolverConfig{
+					DnsResolverOptions: &corev3.DnsResolverOptions{NoDefaultSearchDomain: true},
+				}),
+			},
+		}),
+	}}
+	c.LoadAssignment = &endpointv3.ClusterLoadAssignment{
+		ClusterName: c.GetName(),
+		Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{
+			HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{
+				Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+					Address:       hostname,
+					PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)}, //nolint:gosec // a port number, validated by the API server
+				}}},
+			}},
+		}}}},
+	}
+}

@@ -1,0 +1,44 @@
+package cluster_test
+
+import (
+	"testing"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
+	caresv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/cluster"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
+)
+
+func TestExternalHostname(t *testing.T) {
+	t.Parallel()
+	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+	t.Run("its addresses are asked for by its name alone", func(t *testing.T) {
+		t.Parallel()
+		c := cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com"})
+		prototest.Valid(t, c)
+		var names dnsv3.DnsCluster
+		if err := c.GetClusterType().GetTypedConfig().UnmarshalTo(&names); err != nil {
+			t.Fatal(err)
+		}
+		var resolver caresv3.CaresDnsResolverConfig
+		if err := names.GetTypedDnsResolverConfig().GetTypedConfig().UnmarshalTo(&resolver); err != nil {
+			t.Fatal(err)
+		}
+		socket := c.GetLoadAssignment().GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress()
+		if !names.GetRespectDnsTtl() || !resolver.GetDnsResolverOptions().GetNoDefaultSearchDomain() ||
+			socket.GetAddress() != "api.example.com" || socket.GetPortValue() != 443 {
+			t.Errorf("cluster: %v", c)
+		}
+	})
+	t.Run("one that can not be trusted is not asked for", func(t *testing.T) {
+		t.Parallel()
+		c := cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com", TLS: &ir.BackendTLS{Refused: true}})
+		prototest.Valid(t, c)
+		if c.GetType() != clusterv3.Cluster_STATIC || len(c.GetLoadAssignment().GetEndpoints()) != 0 {
+			t.Errorf("cluster: %v", c)
+		}
+	})
+}

@@ -83,7 +83,7 @@ type Chain struct {
 type Certificate struct {
 	// Name is the Secret's `namespace/name`.
 	Name string
-	// CertificatePEM and PrivateKeyPEM have been parsed and found to belong together. They never go to a log.
+	// CertificatePEM and PrivateKeyPEM have been parsed and found to belong together, and hold nothing else. They never go to a log.
 	CertificatePEM []byte
 	PrivateKeyPEM  []byte
 }

@@ -1,7 +1,6 @@
 package refs
 
 import (
-	"crypto/tls"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,12 +42,12 @@ func KeyPair(v *store.View, objects *store.Objects, key string) (ir.Certificate,
 			Message: fmt.Sprintf("there is no Secret %s of type %s", key, corev1.SecretTypeTLS),
 		}
 	}
-	certificate, privateKey := secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]
-	if _, err := tls.X509KeyPair(certificate, privateKey); err != nil {
+	pair, err := parseKeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
 		return ir.Certificate{}, &Problem{
 			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
-			Message: fmt.Sprintf("Secret %s does not hold a usable key pair in %s and %s: %v", key, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, err),
+			Message: fmt.Sprintf("Secret %s does not hold a usable key pair: %v", key, err),
 		}
 	}
-	return ir.Certificate{Name: key, CertificatePEM: certificate, PrivateKeyPEM: privateKey}, nil
+	return ir.Certificate{Name: key, CertificatePEM: pair.chain, PrivateKeyPEM: pair.key}, nil
 }

@@ -40,7 +40,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 func (r *resolver) rules(name string, index int, matches []ir.Match, a action, message string) []Rule {
 	var served []ir.Match
 	for _, m := range matches {
-		if problem := checkRegexes(m); problem != "" {
+		if problem := checkMatch(m); problem != "" {
 			message = problem
 			continue
 		}
@@ -122,12 +122,15 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 		return headerEdit(f.ResponseHeaderModifier, &a.responseHeaders)
 	case f.Type == gwv1.HTTPRouteFilterRequestRedirect && f.RequestRedirect != nil:
 		a.redirect = redirect(f.RequestRedirect)
+		return checkPathEdit("requestRedirect", a.redirect.Path)
 	case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
 		forward.Rewrite = rewrite(f.URLRewrite)
+		return checkPathEdit("urlRewrite", forward.Rewrite.Path)
 	case f.Type == gwv1.HTTPRouteFilterRequestMirror && f.RequestMirror != nil:
 		r.mirror(f.RequestMirror, forward)
 	case f.Type == gwv1.HTTPRouteFilterCORS && f.CORS != nil:
 		a.cors = cors(f.CORS)
+		return checkNames("filter CORS: header", a.cors.Headers, a.cors.Expose)
 	case f.Type == gwv1.HTTPRouteFilterExternalAuth && f.ExternalAuth != nil:
 		return r.externalAuth(f.ExternalAuth, a)
 	default:
@@ -146,7 +149,8 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
 			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
 		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
-			weighted.Rewrite, message = rewrite(f.URLRewrite), ""
+			weighted.Rewrite = rewrite(f.URLRewrite)
+			message = checkPathEdit("urlRewrite", weighted.Rewrite.Path)
 		}
 		if message != "" {
 			return weighted, message
@@ -227,6 +231,17 @@ func pathEdit(f *gwv1.HTTPPathModifier) *ir.PathEdit {
 		return &ir.PathEdit{Full: f.ReplaceFullPath}
 	default:
 		return &ir.PathEdit{Prefix: f.ReplacePrefixMatch}
+	}
+}
+
+func checkPathEdit(filter string, e *ir.PathEdit) string {
+	switch {
+	case e != nil && e.Full != nil:
+		return checkPath(filter+".path.replaceFullPath", *e.Full)
+	case e != nil && e.Prefix != nil:
+		return checkPath(filter+".path.replacePrefixMatch", *e.Prefix)
+	default:
+		return ""
 	}
 }
 

@@ -56,11 +56,11 @@ func originMatch(origin string) ir.StringMatch {
 	if port == "" || port == usual {
 		port = "(?::" + usual + ")?"
 	} else {
-		port = ":" + port
+		port = ":" + regexp.QuoteMeta(port)
 	}
 	expression := regexp.QuoteMeta(host)
 	if after, wildcard := strings.CutPrefix(host, anything); wildcard {
 		expression = "[^:/]+" + regexp.QuoteMeta(after)
 	}
-	return ir.StringMatch{Kind: ir.Regex, Value: "(?i)" + scheme + "://" + expression + port}
+	return ir.StringMatch{Kind: ir.Regex, Value: "(?i)" + regexp.QuoteMeta(scheme) + "://" + expression + port}
 }

@@ -39,6 +39,9 @@ func (r *resolver) externalAuth(f *gwv1.HTTPExternalAuthFilter, a *action) strin
 	if f.ForwardBody != nil {
 		auth.MaxBody = uint32(max(f.ForwardBody.MaxSize, 0))
 	}
+	if message := checkNames("filter ExternalAuth: header", auth.RequestHeaders, auth.ResponseHeaders); message != "" {
+		return message
+	}
 	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, f.BackendRef, fallback)
 	if problem != nil {
 		r.verdicts.unresolvedRef(problem)

@@ -17,8 +17,8 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 		to   *[]ir.Header
 	}{{f.Set, &edit.Set}, {f.Add, &edit.Add}} {
 		for _, h := range list.from {
-			if strings.ContainsAny(h.Value, "\x00\r\n") {
-				return fmt.Sprintf("the value for header %s has a line break or a zero byte; remove it", h.Name)
+			if message := checkValue("the value for header "+string(h.Name), h.Value); message != "" {
+				return message
 			}
 			*list.to = append(*list.to, ir.Header{Name: string(h.Name), Value: h.Value})
 		}
@@ -26,6 +26,9 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 	for _, name := range editedNames(f) {
 		if strings.EqualFold(name, "host") || strings.HasPrefix(name, ":") {
 			return fmt.Sprintf("header %s can not be edited; the URLRewrite filter changes the hostname", name)
+		}
+		if message := checkName("header", name); message != "" {
+			return message
 		}
 	}
 	return ""

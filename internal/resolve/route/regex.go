@@ -1,17 +1,22 @@
 package route
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// maxRegexSize is the most instructions an expression may compile to. Proxies take twenty times as many, because Envoy counts bytes
-// where Go counts characters.
-const maxRegexSize = 5_000
+// maxRegexSize is the most instructions an expression may compile to. Proxies are set to take five times as many.
+const maxRegexSize = 20_000
 
-// checkRegexes compiles every expression of a match: Go's syntax is the one Envoy's RE2 has.
+// checkRegexes compiles every expression of a match, in the syntax that Go and Envoy's RE2 have in common.
 func checkRegexes(m ir.Match) string {
 	if m.Path.Kind == ir.Regex {
 		if err := checkRegex(m.Path.Value); err != nil {
@@ -32,16 +37,86 @@ func checkRegexes(m ir.Match) string {
 }
 
 func checkRegex(expression string) error {
+	if err := checkDialect(expression); err != nil {
+		return err
+	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
+		return err
+	}
+	if err := checkASCII(parsed); err != nil {
 		return err
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
 		return err
 	}
-	if len(program.Inst) > maxRegexSize {
-		return fmt.Errorf("the expression is too large: it compiles to %d instructions, and %d are allowed", len(program.Inst), maxRegexSize)
+	if size := sizeOf(program); size > maxRegexSize {
+		return fmt.Errorf("the expression is too large: it compiles to %d instructions, and %d are allowed; repeat less, or use several matches", size, maxRegexSize)
 	}
 	return nil
+}
+
+// errNotASCII is for what Envoy would compare byte by byte, and so not with the character that was meant.
+var errNotASCII = errors.New("proxies compare regular expressions byte by byte, so they can hold ASCII characters only; in a path, write others as %XX")
+
+// classNames are the names of classes that RE2 knows too and that have an ASCII character. Go knows others and more ways to write them.
+var classNames = append(slices.Collect(func(yield func(string) bool) {
+	for name := range unicode.Categories {
+		if name != "LC" && name != "Cn" && len(name) <= 2 && !yield(name) {
+			return
+		}
+	}
+}), "Any", "Latin", "Common")
+
+// escapes finds what stands behind a backslash, and quotations as a whole.
+var escapes = regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|\z)|x\{([0-9A-Fa-f]+)\}|[pP](?:\{\^?([^}]*)\}|(.))|(?s:.))`)
+
+// checkDialect looks for what Go reads and Envoy does not: characters that do not fit a byte, and names of classes.
+func checkDialect(expression string) error {
+	if strings.IndexFunc(expression, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
+		return errNotASCII
+	}
+	for _, found := range escapes.FindAllStringSubmatch(expression, -1) {
+		if hex := found[1]; hex != "" {
+			if value, err := strconv.ParseUint(hex, 16, 32); err != nil || value > unicode.MaxASCII {
+				return errNotASCII
+			}
+		}
+		if name := found[2] + found[3]; name != "" && !slices.Contains(classNames, name) {
+			return fmt.Errorf("proxies do not know the class %s; use one of the general categories, such as \\pL", found[0])
+		}
+	}
+	return nil
+}
+
+// checkASCII makes sure that every part can match what it says, of which proxies see the bytes.
+func checkASCII(e *syntax.Regexp) error {
+	if e.Op == syntax.OpLiteral && slices.Max(e.Rune) > unicode.MaxASCII {
+		return errNotASCII
+	}
+	if e.Op == syntax.OpCharClass && len(e.Rune) > 0 && e.Rune[0] > unicode.MaxASCII {
+		return errNotASCII
+	}
+	for _, sub := range e.Sub {
+		if err := checkASCII(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeOf counts instructions as Envoy does, which needs one for each range of bytes, and one more to choose between two.
+func sizeOf(program *syntax.Prog) int {
+	size := 0
+	for i := range program.Inst {
+		ranges := 1
+		if inst := &program.Inst[i]; inst.Op == syntax.InstRune {
+			for low := 2; low < len(inst.Rune) && inst.Rune[low] <= unicode.MaxLatin1; low += 2 {
+				ranges++
+			}
+		}
+		size += 2*ranges - 1
+	}
+	return size
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"math"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -15,7 +16,7 @@ func retry(spec *gwv1.HTTPRouteRetry) (*ir.Retry, string) {
 	}
 	r := &ir.Retry{Attempts: 1}
 	if spec.Attempts != nil {
-		r.Attempts = uint32(*spec.Attempts) //nolint:gosec // positive, see above
+		r.Attempts = uint32(min(*spec.Attempts, math.MaxInt32)) //nolint:gosec // positive, see above
 	}
 	for _, code := range spec.Codes {
 		r.Codes = append(r.Codes, uint32(code)) //nolint:gosec // from 400 to 599, validated by the API server

@@ -1,10 +1,12 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"path"
 	"strconv"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -56,7 +58,8 @@ func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
 		if s.AbsoluteTimeout != nil {
 			return nil, "sessionPersistence.absoluteTimeout is not served for sessions in a header, which carries no time; remove it, or use a cookie of lifetimeType Permanent"
 		}
-		return &ir.Session{Header: sessionName(headerName(s.Header), owner)}, ""
+		name := sessionName(headerName(s.Header), owner)
+		return &ir.Session{Header: name}, checkName("sessionPersistence.header.name", name)
 	}
 	cookie := gwv1.CookieConfig{}
 	if s.Cookie != nil {
@@ -66,6 +69,9 @@ func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
 	result := &ir.Session{Cookie: sessionName((*string)(cookie.Name), owner), Path: "/"}
 	if cookie.Path != nil && *cookie.Path != "" {
 		result.Path = *cookie.Path
+	}
+	if message := checkCookie(result); message != "" {
+		return nil, message
 	}
 	switch timeout, message := duration("sessionPersistence.absoluteTimeout", s.AbsoluteTimeout); {
 	case message != "":
@@ -78,6 +84,13 @@ func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
 		return nil, "sessionPersistence.absoluteTimeout is not served for a cookie of lifetimeType Session, which carries no time; remove it, or set lifetimeType Permanent"
 	}
 	return result, ""
+}
+
+func checkCookie(s *ir.Session) string {
+	if strings.Contains(s.Path, ";") {
+		return fmt.Sprintf("sessionPersistence.cookie.path %q has a semicolon, which ends it; remove it", s.Path)
+	}
+	return cmp.Or(checkName("sessionPersistence.cookie.name", s.Cookie), checkPath("sessionPersistence.cookie.path", s.Path))
 }
 
 func headerName(h *gwv1.HeaderConfig) *string {

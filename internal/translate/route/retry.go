@@ -48,9 +48,12 @@ func retries(action *routev3.RouteAction, f *ir.Forward) {
 	policy.RetryOn = strings.Join(conditions, ",")
 	if b := f.Retry.Backoff; b != nil {
 		base := max(*b, time.Millisecond)
-		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{
-			BaseInterval: durationpb.New(base), MaxInterval: durationpb.New(base * backoffGrowth),
+		longest := base
+		if base < time.Hour {
+			// A longer one need not grow, and could grow beyond what a duration can be.
+			longest = base * backoffGrowth
 		}
+		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{BaseInterval: durationpb.New(base), MaxInterval: durationpb.New(longest)}
 	}
 	action.RetryPolicy = policy
 }

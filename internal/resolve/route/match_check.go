@@ -1,0 +1,32 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// checkMatch says what is wrong with a match that Envoy would refuse, and with it every other rule of the table. Definitions check most of
+// it, but not those of every version.
+func checkMatch(m ir.Match) string {
+	if m.Path.Kind != ir.Regex {
+		if !strings.HasPrefix(m.Path.Value, "/") || strings.ContainsAny(m.Path.Value, "?#") {
+			return fmt.Sprintf("path %q is not a path: it begins with / and holds no ? or #", m.Path.Value)
+		}
+		if message := checkPath("path", m.Path.Value); message != "" {
+			return message
+		}
+	}
+	for _, h := range m.Headers {
+		if message := checkName("match on header", h.Name); message != "" {
+			return message
+		}
+	}
+	for _, q := range m.Query {
+		if q.Name == "" {
+			return "a match on a query parameter has no name; add one"
+		}
+	}
+	return checkRegexes(m)
+}

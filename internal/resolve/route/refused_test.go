@@ -1,0 +1,64 @@
+package route_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+// TestWhatEnvoyWouldRefuse has a route whose first rule is fine and whose second is not: the first is served, requests of the second are
+// answered 500, and the route says why.
+func TestWhatEnvoyWouldRefuse(t *testing.T) {
+	t.Parallel()
+	const backend = `backendRefs: [{name: one, port: 80}]`
+	for _, c := range []struct {
+		name, rule, message string
+		// dropped says that nothing matches any more, because the match itself is bad.
+		dropped bool
+	}{
+		{"an invalid expression", `matches: [{path: {type: RegularExpression, value: "/b("}}]`, `path "/b(": error parsing regexp`, true},
+		{"an expression too large for Envoy", `matches: [{path: {type: RegularExpression, value: "/b[acegikmoqsuwy]{1000}"}}]`, "too large", true},
+		{"an expression in a header", `matches: [{path: {value: /b}, headers: [{name: X-A, type: RegularExpression, value: "("}]}]`, `match on x-a "("`, true},
+		{"a path that is none", `matches: [{path: {value: b}}]`, `path "b" is not a path`, true},
+		{"a path with a query", `matches: [{path: {value: "/b?c"}}]`, "holds no ? or #", true},
+		{"a match on a pseudo header", `matches: [{path: {value: /b}, headers: [{name: ":path", value: x}]}]`, `match on header ":path" is not a name`, true},
+		{"a header that is Host", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]`, "header Host can not be edited", false},
+		{"a line break in a header", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: X-A, value: "a\nb"}]}}]`, "the value for header X-A has a line break", false},
+		{"a control character in a header", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: X-A, value: "a\u0001"}]}}]`, "control character", false},
+		{"a header name that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: ["a b"]}}]`, `header "a b" is not a name`, false},
+		{"an empty header name", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [""]}}]`, `header "" is not a name`, false},
+		{"a redirect to two lines", `filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: "/a\nb"}}}]`, "requestRedirect.path.replaceFullPath", false},
+		{"a rewrite to a path with a space", `filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: "/a b"}}}]`, "urlRewrite.path.replacePrefixMatch", false},
+		{"a header of CORS that is none", `filters: [{type: CORS, cors: {allowHeaders: ["a b"]}}]`, `filter CORS: header "a b"`, false},
+		{"a cookie with a semicolon", `sessionPersistence: {type: Cookie, cookie: {name: a, path: "/;Domain=x"}}`, "sessionPersistence.cookie.path", false},
+		{"a cookie name that is none", `sessionPersistence: {type: Cookie, cookie: {name: "a;b"}}`, "sessionPersistence.cookie.name", false},
+		{"a header of a session that is none", `sessionPersistence: {type: Header, header: {name: "a b"}}`, "sessionPersistence.header.name", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rule := c.rule
+			if !strings.HasPrefix(rule, "matches") {
+				rule = "matches: [{path: {value: /b}}], " + rule
+			}
+			f := newFixture(t, "l:80:", httpRoute("r", "1", "  rules: [{matches: [{path: {value: /a}}], "+backend+"}, {"+rule+", "+backend+"}]"))
+			if got := f.request("x.org", "/a"); got != "infra/one/80" {
+				t.Errorf("the good rule answers %s", got)
+			}
+			want := "500"
+			if c.dropped {
+				want = "404"
+			}
+			if got := f.request("x.org", "/b"); got != want {
+				t.Errorf("the bad rule answers %s, want %s", got, want)
+			}
+			r, _ := f.routes.Get(nil, "HTTPRoute/infra/r")
+			for _, condition := range r.Outcome.Parents[0].Conditions {
+				if condition.Type == "PartiallyInvalid" && condition.State == outcome.True && strings.Contains(condition.Message, c.message) {
+					return
+				}
+			}
+			t.Errorf("no condition says %q: %+v", c.message, r.Outcome.Parents[0].Conditions)
+		})
+	}
+}

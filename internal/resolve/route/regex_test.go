@@ -1,0 +1,46 @@
+package route
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheckRegex(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, expression, problem string
+	}{
+		{"an ordinary one", `/users/[0-9]+(/.*)?`, ""},
+		{"a general category", `\pL\p{Lu}\P{Nd}\p{^Z}`, ""},
+		{"a script with ASCII letters", `\p{Latin}+`, ""},
+		{"a negated class", `[^/]+`, ""},
+		{"case that does not matter", `(?i)[ks]k`, ""},
+		{"a quotation is no escape", `\Q\x{100}\p{Nope}\E`, ""},
+		{"an escaped backslash is no escape", `\\x{100}`, ""},
+		{"an escape within ASCII", `\x{7f}\x41`, ""},
+		{"a syntax error", `(`, "missing closing )"},
+		{"a look-ahead", `(?=a)`, "invalid or unsupported Perl syntax"},
+		{"any byte", `\C`, "invalid escape sequence"},
+		{"a character outside ASCII", `/bücher`, "ASCII characters only"},
+		{"an escape outside ASCII", `\x{10FFFF}`, "ASCII characters only"},
+		{"a byte outside ASCII", `\xff`, "ASCII characters only"},
+		{"an escape outside ASCII in a class", `[a\x{212A}]`, "ASCII characters only"},
+		{"a script without ASCII letters", `\p{Greek}`, `do not know the class \p{Greek}`},
+		{"a class that only Go knows", `\p{Letter}`, `do not know the class \p{Letter}`},
+		{"a class in lower case", `\p{lu}`, `do not know the class \p{lu}`},
+		{"a class of what is outside ASCII", `[^[:ascii:]]`, "ASCII characters only"},
+		{"many repetitions", `[a-z]{1000}`, ""},
+		{"too many repetitions", `[a-z]{1001}`, "invalid repeat count"},
+		{"too many instructions", `([a-z]{100}[0-9]{100}){100}`, "invalid repeat count"},
+		{"too many instructions in a row", strings.Repeat(`(?:[a-z]{1000}/)`, 21), "it compiles to 21023"},
+		{"too many ranges", `[acegikmoqsuwyACEGIKMOQSUWY]{1000}`, "it compiles to 5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := checkRegex(c.expression)
+			if (err == nil) != (c.problem == "") || (err != nil && !strings.Contains(err.Error(), c.problem)) {
+				t.Errorf("error is %v, want %q", err, c.problem)
+			}
+		})
+	}
+}

@@ -22,6 +22,10 @@ BENCH ?= .
 BENCHTIME ?= 1s
 BENCHCOUNT ?= 1
 FUZZTIME ?= 30s
+# Worlds for the live Envoy: how many (instead of FUZZTIME), from which seed, beginning with which.
+SETS ?= 0
+SEED ?= 1
+FIRST ?= 0
 
 ##@ Everyday
 
@@ -100,8 +104,13 @@ bench: $(BENCHSTAT) ## Run the benchmarks (BENCH=regexp BENCHTIME=1s BENCHCOUNT=
 	$(BENCHSTAT) $(CACHE)/bench.txt
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz test for FUZZTIME=30s
+fuzz: $(GOTESTSUM) $(CLUSTER) ## Run each fuzz test for FUZZTIME=30s, and worlds of objects against a live Envoy (SETS=10000 SEED=1 FIRST=0)
 	hack/fuzz.sh $(FUZZTIME)
+	TESTFLAGS='-seed=$(SEED) -first=$(FIRST) $(if $(filter-out 0,$(SETS)),-sets=$(SETS),-fuzztime=$(FUZZTIME))' hack/fuzz-envoy.sh $(GOTESTSUM)
+
+.PHONY: fuzz-short
+fuzz-short: $(GOTESTSUM) $(CLUSTER) ## Give a live Envoy two minutes of worlds
+	TESTFLAGS=-fuzztime=2m hack/fuzz-envoy.sh $(GOTESTSUM) $(call results,fuzz)
 
 ##@ Everything
 

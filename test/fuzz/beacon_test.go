@@ -1,0 +1,148 @@
+//go:build fuzz
+
+package fuzz
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// What can go wrong.
+var (
+	errPanic      = errors.New("panic")
+	errRefused    = errors.New("refused by Envoy")
+	errUnanswered = errors.New("not taken by Envoy in time")
+	errEnvoyGone  = errors.New("the Envoy process has ended")
+)
+
+const beacon = "beacon"
+
+// proxies passes resources on to the cache and sends a beacon with each batch: a route table that is different every time. Envoy learns of
+// route tables last, so when it has taken the beacon, it has answered for everything before.
+type proxies struct {
+	cache   *xds.Cache
+	gateway string
+	socket  string
+	batch   int
+
+	refusals chan string
+	taken    chan struct{}
+
+	metrics *prometheus.Registry
+	answers atomic.Int64
+
+	mu   sync.Mutex
+	seen string
+}
+
+func newProxies(gateway ir.Name, socket string) *proxies {
+	return &proxies{
+		cache: xds.NewCache(), gateway: gateway.String(), socket: socket,
+		refusals: make(chan string, 1000), taken: make(chan struct{}, 1000), metrics: prometheus.NewRegistry(),
+	}
+}
+
+// Apply implements [pipeline.Proxies].
+func (p *proxies) Apply(changes []xds.Change) {
+	p.batch++
+	changes = append(changes,
+		xds.Change{Group: p.gateway, Type: xds.Listener, Name: beacon, Resource: resource(p.listener())},
+		xds.Change{Group: p.gateway, Type: xds.RouteTable, Name: beacon, Resource: resource(&routev3.RouteConfiguration{Name: beacon})},
+		xds.Change{Group: p.gateway, Type: xds.VirtualHost, Table: beacon, Name: "*", Resource: resource(&routev3.VirtualHost{
+			Name: fmt.Sprint(p.batch), Domains: []string{"*"},
+		})},
+	)
+	p.cache.Apply(changes)
+}
+
+// ApplyEndpoints implements [pipeline.Proxies].
+func (p *proxies) ApplyEndpoints(changes map[string]*xds.Resource) { p.cache.ApplyEndpoints(changes) }
+
+func (p *proxies) listener() *listenerv3.Listener {
+	manager := &hcmv3.HttpConnectionManager{
+		StatPrefix:     beacon,
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: wire.ADS(), RouteConfigName: beacon}},
+		HttpFilters: []*hcmv3.HttpFilter{{
+			Name: "router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: wire.Any(&routerv3.Router{})},
+		}},
+	}
+	return &listenerv3.Listener{
+		Name: beacon, Address: &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: p.socket}}},
+		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
+			Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: wire.Any(manager)},
+		}}}},
+	}
+}
+
+// quiet says whether Envoy has answered everything that was sent to it, with nothing but yes.
+func (p *proxies) quiet() bool {
+	var responses int64
+	for _, n := range p.sent("responses_total") {
+		responses += n
+	}
+	return p.answers.Load() == responses && len(p.refusals) == 0
+}
+
+// sent reads one of the server's counters, by type of resource.
+func (p *proxies) sent(name string) map[string]int64 {
+	families, err := p.metrics.Gather()
+	if err != nil {
+		return nil
+	}
+	counts := map[string]int64{}
+	for _, f := range families {
+		if f.GetName() != "gatewright_xds_"+name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			counts[m.GetLabel()[0].GetValue()] = int64(m.GetCounter().GetValue())
+		}
+	}
+	return counts
+}
+
+// Connected implements [xds.Observer].
+func (p *proxies) Connected(string) {}
+
+// Disconnected implements [xds.Observer].
+func (p *proxies) Disconnected(string) {}
+
+// Acknowledged implements [xds.Observer].
+func (p *proxies) Acknowledged(_ string, t xds.Type, versions map[string]string) {
+	defer p.answers.Add(1)
+	version := versions[beacon]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t == xds.RouteTable && version != "" && version != p.seen {
+		p.seen = version
+		p.taken <- struct{}{}
+	}
+}
+
+// Refused implements [xds.Observer].
+func (p *proxies) Refused(_ string, t xds.Type, _ map[string]string, reason string) {
+	defer p.answers.Add(1)
+	p.refusals <- fmt.Sprintf("%s: %s", t, reason)
+}
+
+func resource(m proto.Message) *xds.Resource {
+	r, err := xds.NewResource(m)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}

@@ -1,0 +1,180 @@
+//go:build fuzz
+
+package fuzz
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/pki"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// patience is how long Envoy may take to acknowledge a set of objects. It takes milliseconds.
+const patience = 20 * time.Second
+
+// lab is a control plane and one live proxy of one Gateway.
+type lab struct {
+	pipeline *pipeline.Pipeline
+	proxies  *proxies
+	envoy    *envoy
+	close    func()
+	// held are the objects the control plane knows.
+	held map[subject]store.Change
+}
+
+type subject struct {
+	kind store.Kind
+	key  string
+}
+
+func newLab(t *testing.T, gateway ir.Name) *lab {
+	t.Helper()
+	directory := t.TempDir()
+	settings := render.Settings{SystemNamespace: "gatewright-system"}
+	lives := pki.DefaultLifetimes()
+	ca, _, err := pki.Advance(nil, lives, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := ca.IssueClient(lives, time.Now(), pki.GatewayURI(gateway.Namespace, gateway.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(directory, "xds.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{held: map[subject]store.Change{}, proxies: newProxies(gateway, filepath.Join(directory, "beacon.sock"))}
+	l.pipeline = pipeline.New(l.proxies, silent{}, unselective{}, silent{}, prometheus.NewRegistry())
+	l.pipeline.Start()
+	l.proxies.cache.Open()
+	server := xds.NewServer(l.proxies.cache, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() {
+		served <- server.Serve(ctx, listener, pki.ServerTLS(fixed{ca}, lives, time.Now, settings.ServerNames()...))
+	}()
+	l.envoy = startEnvoy(t, directory, socket, gateway, settings, render.Credentials{
+		CertificatePEM: pair.CertificatePEM, PrivateKeyPEM: pair.PrivateKeyPEM, BundlePEM: ca.Bundle(),
+	})
+	l.close = func() {
+		l.envoy.stop()
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.await(); err != nil {
+		l.close()
+		t.Fatalf("with nothing to serve: %v", err)
+	}
+	return l
+}
+
+// fixed is an authority that never changes.
+type fixed struct{ authority *pki.Authority }
+
+// Authority implements [pki.Source].
+func (f fixed) Authority() *pki.Authority { return f.authority }
+
+// apply makes the set all there is, and waits until Envoy has taken what follows from it. It says what went wrong.
+func (l *lab) apply(set []store.Change) error {
+	next := map[subject]store.Change{}
+	for _, c := range set {
+		next[subject{c.Kind, c.Key}] = c
+		l.pipeline.Put(c)
+	}
+	for s := range l.held {
+		if _, stays := next[s]; !stays {
+			l.pipeline.Put(store.Change{Kind: s.kind, Key: s.key})
+		}
+	}
+	l.held = next
+	if err := l.step(); err != nil {
+		return err
+	}
+	return l.await()
+}
+
+// step computes; a panic is what is looked for.
+func (l *lab) step() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+		}
+	}()
+	l.pipeline.Start()
+	return nil
+}
+
+// await waits for Envoy's answers to all that was sent, and for its listeners to be in use.
+func (l *lab) await() error {
+	deadline := time.After(patience)
+	for {
+		select {
+		case <-l.envoy.gone:
+			return fmt.Errorf("%w: %w\n%s", errEnvoyGone, l.envoy.exit, l.envoy.words())
+		case reason := <-l.proxies.refusals:
+			return fmt.Errorf("%w: %s", errRefused, reason)
+		case <-l.proxies.taken:
+			return l.awaitListeners(deadline)
+		case <-deadline:
+			return fmt.Errorf("%w\n%s", errUnanswered, l.envoy.words())
+		}
+	}
+}
+
+func (l *lab) awaitListeners(deadline <-chan time.Time) error {
+	for {
+		n, err := l.envoy.warming()
+		if err == nil && n == 0 && l.proxies.quiet() {
+			return nil
+		}
+		select {
+		case <-l.envoy.gone:
+			return fmt.Errorf("%w: %w\n%s", errEnvoyGone, l.envoy.exit, l.envoy.words())
+		case reason := <-l.proxies.refusals:
+			return fmt.Errorf("%w: %s", errRefused, reason)
+		case <-deadline:
+			return fmt.Errorf("%w: %d listeners are still warming (%w)\n%s", errUnanswered, n, err, l.envoy.words())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// silent takes fleets and statuses and does nothing with them.
+type silent struct{}
+
+func (silent) Set(ir.Gateway)                                  {}
+func (silent) Release(ir.Name, ir.Fleet)                       {}
+func (silent) Delete(ir.Name)                                  {}
+func (silent) SetClass(string, outcome.Class)                  {}
+func (silent) SetGateway(string, outcome.Gateway)              {}
+func (silent) ReleaseGateway(string, int64)                    {}
+func (silent) SetListenerSet(string, outcome.ListenerSet)      {}
+func (silent) WithdrawListenerSet(string, outcome.ListenerSet) {}
+func (silent) SetPolicy(store.Kind, string, outcome.Policy)    {}
+func (silent) SetRoute(store.Kind, string, outcome.Route)      {}
+func (silent) Forget(store.Kind, string)                       {}
+
+// unselective takes selectors and does nothing with them.
+type unselective struct{}
+
+func (unselective) Set(ir.Selector)         {}
+func (unselective) Release(ir.Name, string) {}
+func (unselective) Delete(ir.Name)          {}

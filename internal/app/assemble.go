@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/gatewright/gatewright/internal/identity"
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/infra/authority"
 	"github.com/gatewright/gatewright/internal/infra/render"
@@ -52,10 +53,10 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	lives := pki.DefaultLifetimes()
 	applier := apply.New(apply.Config{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Settings: p.settings,
-		Authority: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
+		Authority: p.authority, Log: log,
 	})
 	p.authority.OnChange(applier.Refresh)
-	p.fleets = newFleetSink(applier)
+	p.fleets = newFleetSink(applier, identity.NewFleets())
 	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Log: log})
 	p.watcher = watch.New(mgr.GetCache(), log, p.observe)
 	statuses := p.watcher.Statuses(mgr.GetCache(), mgr.GetClient())
@@ -64,10 +65,14 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
 	p.pipeline = pipeline.New(p.proxies, p.fleets, p.selectors, statusSink{p.statuses}, metrics.Registry)
-	server := xds.NewServer(p.proxies, log, metrics.Registry, nil)
+	callers := identity.New(identity.Config{
+		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
+		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,
+	})
+	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, nil)
 
 	for _, part := range []manager.Runnable{
-		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Log: log},
+		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log},
 		&authority.Keeper{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Namespace: o.Namespace,
 			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
@@ -109,6 +114,9 @@ func (p *plane) observe(e watch.Event) {
 	p.statuses.Observed(status.Kind(e.Kind), e.Key)
 	if e.StatusOnly {
 		return
+	}
+	if e.Kind == store.Deployment {
+		p.fleets.runs(e.Key, e.Object)
 	}
 	if e.Object == nil && (e.Kind == store.Deployment || e.Kind == store.Service) {
 		p.fleets.gone(e.Key)

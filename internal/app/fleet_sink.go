@@ -3,15 +3,20 @@ package app
 import (
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/internal/identity"
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// fleetSink passes on which fleets are wanted, and remembers whose their objects are, so that one that somebody deleted is made again.
+// fleetSink passes on which fleets are wanted, and remembers whose their objects are, so that one that somebody deleted is made again, and
+// whose proxies are known by their ServiceAccount.
 type fleetSink struct {
-	applier *apply.Applier
+	applier    *apply.Applier
+	identities *identity.Fleets
 
 	mu     sync.Mutex
 	owners map[string]ir.Name
@@ -20,8 +25,8 @@ type fleetSink struct {
 
 var _ pipeline.Fleets = (*fleetSink)(nil)
 
-func newFleetSink(applier *apply.Applier) *fleetSink {
-	return &fleetSink{applier: applier, owners: map[string]ir.Name{}, names: map[ir.Name]string{}}
+func newFleetSink(applier *apply.Applier, identities *identity.Fleets) *fleetSink {
+	return &fleetSink{applier: applier, identities: identities, owners: map[string]ir.Name{}, names: map[ir.Name]string{}}
 }
 
 // Set says how a Gateway's fleet should be.
@@ -31,18 +36,25 @@ func (f *fleetSink) Set(gateway ir.Gateway) {
 	delete(f.owners, f.names[gateway.Name])
 	f.owners[key], f.names[gateway.Name] = gateway.Name, key
 	f.mu.Unlock()
+	f.identities.Serve(gateway.Name, gateway.Fleet.UID)
 	f.applier.Set(gateway)
 }
 
 // Release says that a Gateway exists and should have no fleet but the one named.
 func (f *fleetSink) Release(gateway ir.Name, fleet ir.Fleet) {
 	f.forget(gateway)
+	if fleet.Name == "" {
+		f.identities.Leave(gateway)
+	} else {
+		f.identities.Serve(gateway, fleet.UID)
+	}
 	f.applier.Release(gateway, fleet)
 }
 
 // Delete says that a Gateway is gone.
 func (f *fleetSink) Delete(gateway ir.Name) {
 	f.forget(gateway)
+	f.identities.Leave(gateway)
 	f.applier.Delete(gateway)
 }
 
@@ -51,6 +63,19 @@ func (f *fleetSink) forget(gateway ir.Name) {
 	defer f.mu.Unlock()
 	delete(f.owners, f.names[gateway])
 	delete(f.names, gateway)
+}
+
+// runs says that the Deployment of a fleet is there, or gone if the object is nil.
+func (f *fleetSink) runs(key string, deployment metav1.Object) {
+	name := ir.ParseName(key)
+	fleet := identity.ServiceAccount{Namespace: name.Namespace, Name: name.Name}
+	if deployment != nil {
+		if owner := metav1.GetControllerOfNoCopy(deployment); owner != nil && owner.Kind == "Gateway" {
+			f.identities.Run(fleet, identity.Owner{Name: owner.Name, UID: string(owner.UID)})
+			return
+		}
+	}
+	f.identities.End(fleet)
 }
 
 // gone says that an object was deleted. Kinds share the fleet's name, so the key is enough.

@@ -12,6 +12,7 @@ import (
 // Options are the flags of the control plane.
 type Options struct {
 	Namespace      string
+	ServiceAccount string
 	XDSAddress     string
 	HealthAddress  string
 	MetricsAddress string
@@ -23,6 +24,9 @@ type Options struct {
 	// Instance is the name of this replica.
 	Instance string
 }
+
+// logLevels are all there are. Below debug, client libraries would log whole requests and answers, Secrets and tokens among them.
+var logLevels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
 // Command is the command line.
 func Command() *cobra.Command {
@@ -43,7 +47,8 @@ func Command() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "namespace that Gatewright runs in (default $POD_NAMESPACE)")
-	flags.StringVar(&o.XDSAddress, "xds-address", ":18000", "address that proxies get their configuration from, by mutual TLS")
+	flags.StringVar(&o.ServiceAccount, "service-account", "gatewright", "ServiceAccount, in that namespace, of every replica of Gatewright")
+	flags.StringVar(&o.XDSAddress, "xds-address", ":18000", "address that proxies get their configuration from, over TLS")
 	flags.StringVar(&o.HealthAddress, "health-address", ":8081", "address of /healthz and /readyz")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of /metrics, 0 for none")
 	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
@@ -63,8 +68,8 @@ func (o *Options) complete() (*slog.Logger, error) {
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = detectClusterDomain(resolvConf)
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.LogLevel)); err != nil {
+	level, ok := logLevels[o.LogLevel]
+	if !ok {
 		return nil, fmt.Errorf("--log-level %q is not debug, info, warn or error", o.LogLevel)
 	}
 	options := &slog.HandlerOptions{Level: level}

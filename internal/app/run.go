@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, certificatesv1.AddToScheme, discoveryv1.AddToScheme, eventsv1.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install,
+		corev1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, certificatesv1.AddToScheme, discoveryv1.AddToScheme, eventsv1.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install,
 		gwxv1alpha1.Install,
 	} {
 		if err := add(scheme); err != nil {

@@ -89,6 +89,14 @@ func (a *Authority) dead(now time.Time) bool {
 	return expired(a.current.certificate, now) && (a.next == nil || expired(a.next.certificate, now))
 }
 
+// signer is who signs now: the successor as soon as the current one has ended, whether or not the leader has said so yet.
+func (a *Authority) signer(now time.Time) signer {
+	if a.next != nil && expired(a.current.certificate, now) {
+		return *a.next
+	}
+	return a.current
+}
+
 func (a *Authority) withoutExpired(now time.Time) (*Authority, bool) {
 	alive := slices.DeleteFunc(slices.Clone(a.previous), func(c *x509.Certificate) bool { return expired(c, now) })
 	if len(alive) == len(a.previous) {
@@ -113,14 +121,6 @@ func (a *Authority) Bundle() []byte {
 		bundle = append(bundle, encodeCertificate(certificate.Raw)...)
 	}
 	return bundle
-}
-
-func (a *Authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	for _, certificate := range a.trusted() {
-		pool.AddCert(certificate)
-	}
-	return pool
 }
 
 // newSigner makes a self-signed authority. Each has a subject of its own, so that a verifier never tries the wrong one.

@@ -9,20 +9,8 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 )
-
-// KeyPair is a certificate and its private key in PEM. The key never goes to a log.
-type KeyPair struct {
-	CertificatePEM []byte
-	PrivateKeyPEM  []byte
-}
-
-// GatewayURI is the identity that a Gateway's proxies prove to the control plane.
-func GatewayURI(namespace, name string) string {
-	return "spiffe://gatewright.dev/gateway/" + namespace + "/" + name
-}
 
 // IssueServer makes a certificate for a control plane that is reached by the names.
 func (a *Authority) IssueServer(lives Lifetimes, now time.Time, dnsNames ...string) (tls.Certificate, error) {
@@ -44,28 +32,7 @@ func (a *Authority) IssueServer(lives Lifetimes, now time.Time, dnsNames ...stri
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-// IssueClient makes a certificate that proves the identity uri, see [GatewayURI].
-func (a *Authority) IssueClient(lives Lifetimes, now time.Time, uri string) (KeyPair, error) {
-	identity, err := url.Parse(uri)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("issuing a client certificate: %w", err)
-	}
-	der, key, err := a.issue(&x509.Certificate{
-		Subject:     pkix.Name{CommonName: "gatewright-proxy"},
-		URIs:        []*url.URL{identity},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, lives.Client, lives.Backdate, now)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("issuing the certificate of %s: %w", uri, err)
-	}
-	keyPEM, err := encodeKey(key)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("encoding the key of %s: %w", uri, err)
-	}
-	return KeyPair{CertificatePEM: encodeCertificate(der), PrivateKeyPEM: keyPEM}, nil
-}
-
-// issue signs template with the current authority. A leaf never outlives its signer.
+// issue signs template with the authority that signs now. A leaf never outlives its signer.
 func (a *Authority) issue(template *x509.Certificate, life, backdate time.Duration, now time.Time) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -80,10 +47,11 @@ func (a *Authority) issue(template *x509.Certificate, life, backdate time.Durati
 	template.NotAfter = now.Add(life)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.BasicConstraintsValid = true
-	if end := a.current.certificate.NotAfter; end.Before(template.NotAfter) {
+	signer := a.signer(now)
+	if end := signer.certificate.NotAfter; end.Before(template.NotAfter) {
 		template.NotAfter = end
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.current.certificate, key.Public(), a.current.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, signer.certificate, key.Public(), signer.key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("signing: %w", err)
 	}

@@ -13,9 +13,8 @@ type Lifetimes struct {
 	Overlap time.Duration
 	// Learn is how long a successor is trusted before it signs. A peer whose bundle is at most this old trusts whatever it is shown.
 	Learn time.Duration
-	// Server is the life of a control plane replica's certificate, and Client that of a fleet's.
+	// Server is the life of a control plane replica's certificate.
 	Server time.Duration
-	Client time.Duration
 	// Backdate is how far before its making a certificate becomes valid, so that a clock that runs behind accepts it.
 	Backdate time.Duration
 }
@@ -29,12 +28,10 @@ func DefaultLifetimes() Lifetimes {
 		CA: 365 * day,
 		// A third of the year, so that a control plane that was off for a season still rotates in order.
 		Overlap: 120 * day,
-		// A kubelet brings a changed Secret into a pod within minutes; a week also covers a leader that was down over a weekend.
+		// A kubelet brings a changed ConfigMap into a pod within minutes; a week also covers a leader that was down over a weekend.
 		Learn: 7 * day,
 		// A server's certificate never leaves its process and costs nothing to make, so it lives shortly.
 		Server: day,
-		// A fleet's certificate is written by the leader: renewed with ten days left, it outlives any sensible outage of the control plane.
-		Client: 30 * day,
 		// Clocks of a cluster's nodes agree within seconds; five minutes forgives a broken one.
 		Backdate: 5 * time.Minute,
 	}
@@ -43,10 +40,10 @@ func DefaultLifetimes() Lifetimes {
 // Check says whether the lifetimes allow rotation in order: whatever an authority signed must end before the authority does.
 func (l Lifetimes) Check() error {
 	switch {
-	case l.Server <= 0 || l.Client <= 0 || l.Learn <= 0 || l.Backdate < 0:
+	case l.Server <= 0 || l.Learn <= 0 || l.Backdate < 0:
 		return errors.New("certificate lifetimes must be positive")
-	case l.Overlap < l.Learn+max(l.Server, l.Client):
-		return errors.New("the overlap of two certificate authorities must be at least the time to learn the new one and the longest leaf life")
+	case l.Overlap < l.Learn+l.Server:
+		return errors.New("the overlap of two certificate authorities must be at least the time to learn the new one and the life of a leaf")
 	case l.CA <= l.Overlap+l.Learn:
 		return errors.New("a certificate authority must live longer than the overlap with its successor and the time to learn it")
 	}

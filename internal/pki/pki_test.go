@@ -61,7 +61,15 @@ func TestUnmarshalIsTheInverseOfMarshal(t *testing.T) {
 func TestUnmarshalNamesTheCorruptKey(t *testing.T) {
 	t.Parallel()
 	authority, now := start(t)
-	leaf, err := authority.IssueClient(DefaultLifetimes(), now, GatewayURI("a", "b"))
+	leaf, err := authority.IssueServer(DefaultLifetimes(), now, serverName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := newSigner(DefaultLifetimes(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strangersKey, err := encodeKey(stranger.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +80,10 @@ func TestUnmarshalNamesTheCorruptKey(t *testing.T) {
 	}{
 		{"a bundle that is missing", BundleKey, func(d map[string][]byte) { delete(d, BundleKey) }},
 		{"a bundle that is not PEM", BundleKey, func(d map[string][]byte) { d[BundleKey] = []byte("x") }},
-		{"a bundle with a leaf", BundleKey, func(d map[string][]byte) { d[BundleKey] = leaf.CertificatePEM }},
+		{"a bundle with a leaf", BundleKey, func(d map[string][]byte) { d[BundleKey] = encodeCertificate(leaf.Certificate[0]) }},
 		{"a key that is missing", CurrentKey, func(d map[string][]byte) { delete(d, CurrentKey) }},
 		{"a key that is not a key", CurrentKey, func(d map[string][]byte) { d[CurrentKey] = d[BundleKey] }},
-		{"a key of nothing in the bundle", CurrentKey, func(d map[string][]byte) { d[CurrentKey] = leaf.PrivateKeyPEM }},
+		{"a key of nothing in the bundle", CurrentKey, func(d map[string][]byte) { d[CurrentKey] = strangersKey }},
 		{"a successor's key that is cut", NextKey, func(d map[string][]byte) { d[NextKey] = d[NextKey][:40] }},
 		{"a successor's key that is the current one", NextKey, func(d map[string][]byte) { d[NextKey] = d[CurrentKey] }},
 	}
@@ -97,86 +105,42 @@ func TestUnmarshalNamesTheCorruptKey(t *testing.T) {
 	}
 }
 
-func TestNeedsRenewal(t *testing.T) {
+func TestProxiesRefuse(t *testing.T) {
 	t.Parallel()
 	lives := DefaultLifetimes()
 	authority, now := start(t)
 	foreign, _, err := Advance(nil, lives, now)
 	if err != nil {
 		t.Fatal(err)
-	}
-	uri := GatewayURI("shop", "edge")
-	pair, err := authority.IssueClient(lives, now, uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := authority.IssueClient(lives, now, uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := []struct {
-		name   string
-		pair   KeyPair
-		uri    string
-		bundle []byte
-		after  time.Duration
-		want   bool
-	}{
-		{"a new one does not", pair, uri, authority.Bundle(), 0, false},
-		{"one with eleven days left does not", pair, uri, authority.Bundle(), 19 * day, false},
-		{"one with nine days left does", pair, uri, authority.Bundle(), 21 * day, true},
-		{"one that is not trusted does", pair, uri, foreign.Bundle(), 0, true},
-		{"one of another Gateway does", pair, GatewayURI("shop", "other"), authority.Bundle(), 0, true},
-		{"one with another's key does", KeyPair{pair.CertificatePEM, other.PrivateKeyPEM}, uri, authority.Bundle(), 0, true},
-		{"one that is missing does", KeyPair{}, uri, authority.Bundle(), 0, true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if got := NeedsRenewal(test.pair, test.uri, test.bundle, now.Add(test.after)); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
-	}
-	if got, want := RenewAt(pair), now.Add(20*day); got.Sub(want).Abs() > lives.Backdate {
-		t.Errorf("renewed at %s, want about %s", got, want)
-	}
-}
-
-func TestServerRefuses(t *testing.T) {
-	t.Parallel()
-	lives := DefaultLifetimes()
-	authority, now := start(t)
-	foreign, _, err := Advance(nil, lives, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	uri := GatewayURI("shop", "edge")
-	issue := func(from *Authority, at time.Time) KeyPair {
-		pair, err := from.IssueClient(lives, at, uri)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pair
 	}
 	tests := []struct {
 		name   string
 		source Source
-		pair   KeyPair
+		server string
 	}{
-		{"a certificate of a foreign authority", fixed{authority}, issue(foreign, now)},
-		{"an expired certificate", fixed{authority}, issue(authority, now.Add(-31*day))},
-		{"everybody while there is no authority", fixed{}, issue(authority, now)},
+		{"a server of a foreign authority", fixed{foreign}, serverName},
+		{"a server of another name", fixed{authority}, "gatewright-xds.elsewhere.svc"},
+		{"every server while there is no authority", fixed{}, serverName},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			clock := func() time.Time { return now }
-			config := ServerTLS(test.source, lives, clock, serverName)
-			if identity, err := handshake(config, test.pair, authority.Bundle(), clock); err == nil {
-				t.Errorf("the server took %s", identity)
+			if handshake(ServerTLS(test.source, lives, clock, test.server), authority.Bundle(), clock) == nil {
+				t.Error("the server was believed")
 			}
 		})
+	}
+}
+
+func TestASuccessorSignsWhenTheCurrentAuthorityHasEnded(t *testing.T) {
+	t.Parallel()
+	lives := DefaultLifetimes()
+	authority, now := start(t)
+	end := authority.current.certificate.NotAfter
+	late := func() time.Time { return end.Add(time.Second) }
+	if err := handshake(ServerTLS(fixed{authority}, lives, late, serverName), authority.Bundle(), late); err != nil {
+		t.Errorf("a replica that has not heard from the leader since %s is not believed: %v", now, err)
 	}
 }
 
@@ -200,16 +164,12 @@ func TestServerRenewsItselfWhileClientsConnect(t *testing.T) {
 	source.authority.Store(authority)
 	source.now.Store(begin.Unix())
 	config := ServerTLS(source, lives, source.time, serverName)
-	pair, err := authority.IssueClient(lives, begin, GatewayURI("a", "b"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	// Time moves between the rounds: a handshake that a busy machine held up for days would fail rightly.
 	for range 20 {
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
-				if _, err := handshake(config, pair, authority.Bundle(), source.time); err != nil {
+				if err := handshake(config, authority.Bundle(), source.time); err != nil {
 					t.Error(err)
 				}
 			})
@@ -225,7 +185,7 @@ func TestLifetimesThatCanNotRotateAreRefused(t *testing.T) {
 		name string
 		edit func(*Lifetimes)
 	}{
-		{"a leaf that outlives the overlap", func(l *Lifetimes) { l.Client = l.Overlap }},
+		{"a leaf that outlives the overlap", func(l *Lifetimes) { l.Server = l.Overlap }},
 		{"an overlap as long as the authority's life", func(l *Lifetimes) { l.Overlap = l.CA }},
 		{"no life at all", func(l *Lifetimes) { l.Server = 0 }},
 	}

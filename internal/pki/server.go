@@ -2,7 +2,6 @@ package pki
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"sync"
 	"time"
@@ -15,9 +14,9 @@ type Source interface {
 
 var errNoAuthority = errors.New("the certificate authority is not known yet")
 
-// ServerTLS configures a server that requires and verifies client certificates. Every handshake uses the authority of that moment,
-// and the server's own certificate is made in memory and renewed when a handshake finds it in its last third or signed by another
-// authority, so no file, timer or restart takes part in rotation.
+// ServerTLS configures a server that proves its names; clients prove themselves by other means. The certificate is made in memory, and
+// anew when a handshake finds it in its last third or signed by another authority than today's, so no file, timer or restart takes part
+// in rotation.
 func ServerTLS(source Source, lives Lifetimes, now func() time.Time, dnsNames ...string) *tls.Config {
 	server := &server{source: source, lives: lives, now: now, dnsNames: dnsNames}
 	config := server.base()
@@ -54,18 +53,14 @@ func (s *server) config() (*tls.Config, error) {
 	}
 	made := s.base()
 	made.Certificates = []tls.Certificate{certificate}
-	made.ClientCAs = authority.pool()
 	s.made, s.authority, s.renewAt = made, authority, renewAt(certificate.Leaf.NotBefore, certificate.Leaf.NotAfter)
 	return made, nil
 }
 
-// base is what does not rotate, and by itself trusts nobody. Sessions are not resumed: each connection proves its identity against
-// today's authority.
+// base is what does not rotate. Sessions are not resumed: the server proves itself on each connection with today's certificate.
 func (s *server) base() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		ClientAuth:             tls.RequireAndVerifyClientCert,
-		ClientCAs:              x509.NewCertPool(),
 		NextProtos:             []string{"h2"},
 		SessionTicketsDisabled: true,
 		Time:                   s.now,

@@ -3,45 +3,69 @@ package xds
 import (
 	"context"
 	"strings"
+	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
-// identityPrefix is followed by the Gateway that a proxy belongs to.
-const identityPrefix = "spiffe://gatewright.dev/gateway/"
-
-// Identity is who is at the other end of a stream. It is proved when the stream opens and holds for its life.
+// Identity is who is at the other end of a stream: a proxy of a Gateway, or a peer, which is another replica of the control plane. It is proved when the stream
+// opens and holds for its life.
 type Identity struct {
-	// Gateway is the one that the proxy serves, `<namespace>/<name>`.
+	// Gateway is the one that the proxy serves, `<namespace>/<name>`; empty for a peer.
 	Gateway string
-	// Pod is the name of the proxy's pod, empty where it is not known.
+	// Pod is the name of the pod.
 	Pod string
 }
 
-// CertificateURI is the only URI name that the certificate of a Gateway's proxies carries. The group is `<namespace>/<name>`.
-func CertificateURI(group string) string { return identityPrefix + group }
+// Peer says that this is a replica of the control plane, and no proxy of any Gateway.
+func (i Identity) Peer() bool { return i.Gateway == "" }
 
-// identify says who is at the other end, which only its verified certificate can tell.
-func identify(ctx context.Context) (Identity, error) {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return Identity{}, status.Error(codes.Unauthenticated, "no peer")
+// Proof is an identity and the end of what proves it.
+type Proof struct {
+	Identity
+	Expires time.Time
+}
+
+// Authenticator finds out whose a token is. Its errors are gRPC statuses, which the caller is shown: they say what to do, and hold nothing secret.
+type Authenticator interface {
+	Authenticate(ctx context.Context, token string) (Proof, error)
+}
+
+const (
+	authorizationKey = "authorization"
+	bearerScheme     = "bearer "
+)
+
+// bearerToken is the token that came with a call; empty if there is none.
+func bearerToken(ctx context.Context) (string, error) {
+	values := metadata.ValueFromIncomingContext(ctx, authorizationKey)
+	if len(values) == 0 {
+		return "", nil
 	}
-	info, ok := p.AuthInfo.(credentials.TLSInfo)
-	if !ok || len(info.State.VerifiedChains) == 0 || len(info.State.VerifiedChains[0]) == 0 {
-		return Identity{}, status.Error(codes.Unauthenticated, "a client certificate is required")
+	if len(values) > 1 {
+		return "", status.Error(codes.Unauthenticated, "there is more than one authorization header; send one")
 	}
-	uris := info.State.VerifiedChains[0][0].URIs
-	if len(uris) != 1 {
-		return Identity{}, status.Error(codes.PermissionDenied, "the client certificate must name exactly one URI")
+	value := values[0]
+	if len(value) < len(bearerScheme) || !strings.EqualFold(value[:len(bearerScheme)], bearerScheme) {
+		return "", status.Error(codes.Unauthenticated, "the authorization header holds no bearer token; send `Bearer <token>`")
 	}
-	group, ok := strings.CutPrefix(uris[0].String(), identityPrefix)
-	namespace, name, both := strings.Cut(group, "/")
-	if !ok || !both || namespace == "" || name == "" || strings.ContainsAny(name, "/?#") {
-		return Identity{}, status.Error(codes.PermissionDenied, "the client certificate is not that of a Gateway's proxy")
+	return strings.TrimSpace(value[len(bearerScheme):]), nil
+}
+
+// checkNode refuses what contradicts the identity. What a proxy says of itself proves nothing, so agreement gains it nothing either; but one that was
+// started as something else than it is must not go unnoticed.
+func (i Identity) checkNode(node *corev3.Node) error {
+	switch {
+	case node == nil:
+		return nil
+	case node.GetId() != i.Pod:
+		return status.Errorf(codes.PermissionDenied, "the node's id is %.100q, and the token is that of pod %q; start the proxy with --service-node=%s", node.GetId(), i.Pod, i.Pod)
+	case node.GetCluster() != i.Gateway:
+		return status.Errorf(codes.PermissionDenied, "the node's cluster is %.200q, and the token is that of a proxy of Gateway %q; start the proxy with the bootstrap of its own fleet",
+			node.GetCluster(), i.Gateway)
 	}
-	return Identity{Gateway: group}, nil
+	return nil
 }

@@ -14,6 +14,8 @@ type metrics struct {
 	resources *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
+	// turnedAway is by gRPC code.
+	turnedAway *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -27,6 +29,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		resources: byType("resources_sent_total", "Resources sent to proxies, removals not counted."),
 		bytes:     byType("bytes_sent_total", "Bytes of the responses sent to proxies, before encryption."),
 		refusals:  byType("refusals_total", "Responses that a proxy refused."),
+		turnedAway: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "gatewright_xds_turned_away_total", Help: "Calls that proved no identity.",
+		}, []string{"code"}),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
-	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +24,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatewright/gatewright/internal/xds"
@@ -42,7 +44,7 @@ const (
 	silence  = 150 * time.Millisecond
 )
 
-// control is a server under test and the authority that its proxies' certificates come from.
+// control is a server under test and the authority that vouches for it.
 type control struct {
 	t       *testing.T
 	cache   *xds.Cache
@@ -52,10 +54,35 @@ type control struct {
 }
 
 type options struct {
-	observer   xds.Observer
-	closed     bool
-	clientAuth tls.ClientAuthType
+	observer      xds.Observer
+	closed        bool
+	authenticator xds.Authenticator
 }
+
+// pod is the name of every proxy in these tests.
+const pod = "pod-1"
+
+// tokenOf is the token by which the proxies of a Gateway are known.
+func tokenOf(group string) string { return "proxy of " + group }
+
+// anyGateway knows the proxies of every Gateway by their tokens.
+type anyGateway struct{}
+
+func (anyGateway) Authenticate(_ context.Context, token string) (xds.Proof, error) {
+	group, ok := strings.CutPrefix(token, "proxy of ")
+	if !ok {
+		return xds.Proof{}, status.Error(codes.Unauthenticated, "not a proxy")
+	}
+	return xds.Proof{Identity: xds.Identity{Gateway: group, Pod: pod}, Expires: time.Now().Add(time.Hour)}, nil
+}
+
+// bearer sends a token with each call.
+type bearer string
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+func (bearer) RequireTransportSecurity() bool { return true }
 
 func start(t *testing.T, o options) *control {
 	t.Helper()
@@ -63,8 +90,8 @@ func start(t *testing.T, o options) *control {
 	if !o.closed {
 		c.cache.Open()
 	}
-	if o.clientAuth == tls.NoClientCert {
-		o.clientAuth = tls.RequireAndVerifyClientCert
+	if o.authenticator == nil {
+		o.authenticator = anyGateway{}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,14 +99,12 @@ func start(t *testing.T, o options) *control {
 	}
 	c.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
-	server := xds.NewServer(c.cache, slog.New(slog.DiscardHandler), c.metrics, o.observer)
+	server := xds.NewServer(c.cache, o.authenticator, slog.New(slog.DiscardHandler), c.metrics, o.observer)
 	done := make(chan error, 1)
 	go func() {
 		done <- server.Serve(ctx, listener, &tls.Config{
 			MinVersion:   tls.VersionTLS13,
-			Certificates: []tls.Certificate{c.ca.issue(t, "spiffe://gatewright.dev/control-plane")},
-			ClientAuth:   o.clientAuth,
-			ClientCAs:    c.ca.pool,
+			Certificates: []tls.Certificate{c.ca.issue(t)},
 		})
 	}()
 	t.Cleanup(func() {
@@ -91,20 +116,22 @@ func start(t *testing.T, o options) *control {
 	return c
 }
 
-// dial opens a connection with the given certificates.
-func (c *control) dial(certificates ...tls.Certificate) discoveryv3.AggregatedDiscoveryServiceClient {
+// dial opens a connection whose calls carry a token, or none if it is empty.
+func (c *control) dial(token string) *grpc.ClientConn {
 	c.t.Helper()
-	connection, err := grpc.NewClient(c.address,
-		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
-			MinVersion: tls.VersionTLS13, RootCAs: c.ca.pool, ServerName: "localhost", Certificates: certificates,
-		})),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(256<<20)),
-	)
+	dialing := []grpc.DialOption{
+		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: c.ca.pool, ServerName: "localhost"})),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(256 << 20)),
+	}
+	if token != "" {
+		dialing = append(dialing, grpc.WithPerRPCCredentials(bearer(token)))
+	}
+	connection, err := grpc.NewClient(c.address, dialing...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = connection.Close() })
-	return discoveryv3.NewAggregatedDiscoveryServiceClient(connection)
+	return connection
 }
 
 // proxy is a hand-written delta client.
@@ -136,7 +163,7 @@ func (c *control) connectWithoutReading(group string) *proxy {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
-	stream, err := c.dial(c.ca.issue(c.t, xds.CertificateURI(group))).DeltaAggregatedResources(ctx)
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(c.dial(tokenOf(group))).DeltaAggregatedResources(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -258,7 +285,7 @@ func newAuthority(t *testing.T) *authority {
 	return &authority{certificate: certificate, key: key, pool: pool}
 }
 
-func (a *authority) issue(t *testing.T, uris ...string) tls.Certificate {
+func (a *authority) issue(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -266,15 +293,8 @@ func (a *authority) issue(t *testing.T, uris ...string) tls.Certificate {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames: []string{"localhost"},
-	}
-	for _, uri := range uris {
-		parsed, err := url.Parse(uri)
-		if err != nil {
-			t.Fatal(err)
-		}
-		template.URIs = append(template.URIs, parsed)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {

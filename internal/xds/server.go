@@ -39,15 +39,16 @@ const (
 
 // Server serves a Cache to proxies. Only delta ADS is served; the state-of-the-world protocol is answered with Unimplemented.
 type Server struct {
-	cache    *Cache
-	logger   *slog.Logger
-	metrics  *metrics
-	observer Observer
-	protocol []config.XDSOption
+	cache         *Cache
+	authenticator Authenticator
+	logger        *slog.Logger
+	metrics       *metrics
+	observer      Observer
+	protocol      []config.XDSOption
 }
 
-// NewServer returns a Server for a cache. The observer may be nil.
-func NewServer(cache *Cache, logger *slog.Logger, registerer prometheus.Registerer, observer Observer) *Server {
+// NewServer returns a Server for a cache, which lets in whom the authenticator knows. The observer may be nil.
+func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, registerer prometheus.Registerer, observer Observer) *Server {
 	if observer == nil {
 		observer = nobody{}
 	}
@@ -58,18 +59,21 @@ func NewServer(cache *Cache, logger *slog.Logger, registerer prometheus.Register
 		}
 	}
 	return &Server{
-		cache:    cache,
-		logger:   logger,
-		metrics:  newMetrics(registerer),
-		observer: observer,
-		protocol: []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
+		cache:         cache,
+		authenticator: authenticator,
+		logger:        logger,
+		metrics:       newMetrics(registerer),
+		observer:      observer,
+		protocol:      []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
 	}
 }
 
-// Serve serves proxies until the context is done. The configuration must verify client certificates; a proxy without one is refused in any case.
+// Serve serves proxies until the context is done. Tokens travel on these connections, so they are always encrypted.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls.Config) error {
 	server := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(security)),
+		grpc.StreamInterceptor(s.admitStream),
+		grpc.UnaryInterceptor(s.admitCall),
 		grpc.MaxSendMsgSize(maxSent),
 		grpc.MaxRecvMsgSize(maxReceived),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -102,11 +106,14 @@ type service struct {
 	running context.Context
 }
 
-// DeltaAggregatedResources serves one proxy. Who it is comes from its certificate and holds for the life of the stream; the node it says it is does not matter.
+// DeltaAggregatedResources serves one proxy. Who it is was proved before; the node it says it is must not contradict that.
 func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	identity, err := identify(connection.Context())
-	if err != nil {
-		return err
+	ctx, cancel := context.WithCancel(connection.Context())
+	defer cancel()
+	defer context.AfterFunc(s.running, cancel)()
+	identity := identityOf(ctx)
+	if identity.Peer() {
+		return status.Error(codes.PermissionDenied, "a replica of the control plane is given no configuration of proxies")
 	}
 	if !s.cache.opened.Load() {
 		return status.Error(codes.Unavailable, "not everything is known yet")
@@ -119,5 +126,5 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 	defer s.metrics.connected.Dec()
 	s.observer.Connected(group)
 	defer s.observer.Disconnected(group)
-	return deltav3.NewServer(s.running, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
+	return deltav3.NewServer(ctx, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
 }

@@ -172,6 +172,9 @@ func (s *stream) OnDeltaStreamClosed(int64, *corev3.Node) {}
 
 // OnStreamDeltaRequest records an answer, if the request is one.
 func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscoveryRequest) error {
+	if err := s.identity.checkNode(request.GetNode()); err != nil {
+		return err
+	}
 	t, ok := typeOf(request.GetTypeUrl())
 	if !ok {
 		return nil

@@ -32,8 +32,6 @@ type Config struct {
 	Reader    client.Reader
 	Settings  render.Settings
 	Authority pki.Source
-	Lifetimes pki.Lifetimes
-	Now       func() time.Time
 	Log       *slog.Logger
 	// Report is told why a Gateway's fleet can not be brought to the cluster, and nil once it has been; once for each change.
 	Report func(gateway ir.Name, problem error)
@@ -164,14 +162,14 @@ func (a *Applier) work(ctx context.Context) {
 	}
 }
 
-// serve brings one fleet to the cluster and says when to look at it again.
+// serve brings one fleet to the cluster.
 func (a *Applier) serve(ctx context.Context, name ir.Name) {
 	gateway, fleet := a.take(name)
 	if fleet == nil {
 		a.leave(ctx, name)
 		return
 	}
-	renewAt, err := a.bring(ctx, gateway, fleet)
+	err := a.bring(ctx, gateway, fleet)
 	if err == nil {
 		err = a.retire(ctx, name)
 	}
@@ -184,7 +182,6 @@ func (a *Applier) serve(ctx context.Context, name ir.Name) {
 		return
 	}
 	a.queue.Forget(name)
-	a.queue.AddAfter(name, renewAt.Sub(a.Now()))
 }
 
 // leave looks after a Gateway that should have no fleet.

@@ -28,10 +28,10 @@ import (
 )
 
 var lives = pki.Lifetimes{
-	CA: 6 * time.Hour, Overlap: 3 * time.Hour, Learn: 15 * time.Minute, Server: 30 * time.Minute, Client: time.Hour, Backdate: time.Minute,
+	CA: 6 * time.Hour, Overlap: 3 * time.Hour, Learn: 15 * time.Minute, Server: 30 * time.Minute, Backdate: time.Minute,
 }
 
-var everything = []string{"ServiceAccount", "Secret", "ConfigMap", "Deployment", "Service"}
+var everything = []string{"ServiceAccount", "ConfigMap", "Deployment", "Service"}
 
 func exampleGateway() ir.Gateway {
 	return ir.Gateway{
@@ -112,7 +112,7 @@ func (w *world) start(t *testing.T) {
 	w.stop()
 	w.applier = New(Config{
 		Client: w.Client, Reader: w.Client, Settings: render.Settings{SystemNamespace: "gatewright-system"},
-		Authority: w.source, Lifetimes: lives, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Authority: w.source, Log: slog.New(slog.DiscardHandler),
 		Report: func(name ir.Name, problem error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -189,43 +189,23 @@ func TestOnlyDifferencesAreApplied(t *testing.T) {
 	})
 }
 
-func TestTheCertificateIsKeptAndRenewed(t *testing.T) {
+func TestANewAuthorityReachesTheFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		certificate := func() string {
-			secret := &corev1.Secret{}
-			w.get(t, secret)
-			return string(secret.Data[render.CertificateKey])
-		}
 		w.applier.Set(exampleGateway())
 		w.after(0)
-		first := certificate()
-
-		w.applier.Drifted(exampleGateway().Name)
-		w.after(0)
-		w.start(t)
-		w.applier.Set(exampleGateway())
-		expect(t, "a restart", w.after(30*time.Minute), everything)
-		if certificate() != first {
-			t.Error("a restart issued a new certificate")
-		}
-
-		expect(t, "a certificate in its last third", w.after(15*time.Minute), []string{"Secret"})
-		second := certificate()
-		if second == first {
-			t.Error("it was not renewed")
-		}
-
 		advanced, changed, err := pki.Advance(w.source.Load(), lives, time.Now().Add(3*time.Hour))
 		if err != nil || !changed {
 			t.Fatalf("changed %v, err %v", changed, err)
 		}
 		w.source.Store(advanced)
 		w.applier.Refresh()
-		expect(t, "a new authority", w.after(0), []string{"Secret"})
-		if certificate() != second {
-			t.Error("a certificate that is still trusted was replaced")
+		expect(t, "a successor", w.after(0), []string{"ConfigMap"})
+		files := &corev1.ConfigMap{}
+		w.get(t, files)
+		if files.Data[render.BundleKey] != string(advanced.Bundle()) {
+			t.Error("the proxies do not learn of it")
 		}
 	})
 }
@@ -283,7 +263,7 @@ func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
 		gateway.Fleet.UID = "uid-2"
 		w.applier.Set(gateway)
 		expect(t, "while the old objects are there", w.after(time.Second), nil)
-		for _, object := range []client.Object{&corev1.ServiceAccount{}, &corev1.Secret{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
+		for _, object := range []client.Object{&corev1.ServiceAccount{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
 			w.get(t, object)
 			if err := w.Delete(t.Context(), object); err != nil {
 				t.Fatal(err)

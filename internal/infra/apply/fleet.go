@@ -7,13 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/pki"
 )
 
 type digest [sha256.Size]byte
@@ -34,8 +32,6 @@ type fleet struct {
 	identity identity
 	// applied is what was last applied of each kind.
 	applied map[string]digest
-	// pair is the certificate in the fleet's Secret; empty until it was read.
-	pair pki.KeyPair
 	// told says that problem, empty for none, has been reported.
 	told    bool
 	problem string
@@ -47,22 +43,22 @@ func newFleet(gateway ir.Gateway) *fleet {
 
 var errNoAuthority = errors.New("the certificate authority is not known yet")
 
-// bring applies what differs from what was applied last, and says when the fleet's certificate must be renewed.
-func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (time.Time, error) {
-	credentials, err := a.credentials(ctx, gateway, fleet)
-	if err != nil {
-		return time.Time{}, err
+// bring applies what differs from what was applied last.
+func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
+	authority := a.Authority.Authority()
+	if authority == nil {
+		return errNoAuthority
 	}
-	objects, err := render.Fleet(gateway, a.Settings, credentials)
+	objects, err := render.Fleet(gateway, a.Settings, authority.Bundle())
 	if err != nil {
-		return time.Time{}, err
+		return err
 	}
 	for _, object := range objects {
 		if err := a.apply(ctx, gateway, fleet, object); err != nil {
-			return time.Time{}, err
+			return err
 		}
 	}
-	return pki.RenewAt(fleet.pair), nil
+	return nil
 }
 
 // apply sends one object if it is not what was sent last. The client overwrites it with the answer, so it is encoded before.

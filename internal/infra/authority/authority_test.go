@@ -3,6 +3,7 @@ package authority
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 const system = "gatewright-system"
 
 var lives = pki.Lifetimes{
-	CA: 3 * time.Hour, Overlap: 90 * time.Minute, Learn: 15 * time.Minute, Server: 30 * time.Minute, Client: time.Hour, Backdate: time.Minute,
+	CA: 3 * time.Hour, Overlap: 90 * time.Minute, Learn: 15 * time.Minute, Server: 30 * time.Minute, Backdate: time.Minute,
 }
 
 func newKeeper(c client.Client, log *slog.Logger) *Keeper {
@@ -28,7 +29,7 @@ func newKeeper(c client.Client, log *slog.Logger) *Keeper {
 }
 
 func newFollower(c client.Client) *Follower {
-	return &Follower{Reader: c, Namespace: system, Source: &Source{}, Lifetimes: lives, Log: slog.New(slog.DiscardHandler)}
+	return &Follower{Reader: c, Namespace: system, Source: &Source{}, Lifetimes: lives, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
 func stored(t *testing.T, c client.Client) *corev1.Secret {
@@ -73,12 +74,14 @@ func TestEveryReplicaFollowsTheLeaderThroughRotations(t *testing.T) {
 			if authority == nil {
 				t.Fatal("the follower knows no authority")
 			}
-			pair, err := keeper.Source.Authority().IssueClient(lives, time.Now(), pki.GatewayURI("a", "b"))
+			certificate, err := keeper.Source.Authority().IssueServer(lives, time.Now(), "leader")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pki.NeedsRenewal(pair, pki.GatewayURI("a", "b"), authority.Bundle(), time.Now()) {
-				t.Fatal("the follower does not trust what the leader issues")
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(authority.Bundle())
+			if _, err := certificate.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now()}); err != nil {
+				t.Fatalf("the follower does not trust what the leader issues: %v", err)
 			}
 		}
 		if changes < 8 {

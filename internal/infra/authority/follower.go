@@ -17,6 +17,7 @@ type Follower struct {
 	Namespace string
 	Source    *Source
 	Lifetimes pki.Lifetimes
+	Now       func() time.Time
 	Log       *slog.Logger
 }
 
@@ -39,8 +40,9 @@ func (f *Follower) follow(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	if f.Source.Authority() == nil {
+	authority := f.Source.Authority()
+	if authority == nil {
 		return retryInterval, nil
 	}
-	return interval(f.Lifetimes), nil
+	return until(authority, f.Lifetimes, f.Now()), nil
 }

@@ -65,7 +65,7 @@ func (k *Keeper) keep(ctx context.Context) (time.Duration, error) {
 	if err := k.Source.Update(secret.Data); err != nil {
 		return 0, err
 	}
-	return min(interval(k.Lifetimes), max(authority.Due(k.Lifetimes).Sub(now), retryInterval)), nil
+	return until(authority, k.Lifetimes, now), nil
 }
 
 // write creates the Secret or changes exactly the version that was read, so that of two leaders one fails and reads again.

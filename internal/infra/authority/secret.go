@@ -21,9 +21,10 @@ const (
 	retryInterval = time.Second
 )
 
-// interval is how often the Secret is read with these lifetimes; those of a test may be shorter than the usual interval.
-func interval(lives pki.Lifetimes) time.Duration {
-	return min(pollInterval, max(lives.Learn/4, retryInterval))
+// until is how long to wait before the Secret is read again: to the next change of the authority, but not too long, in case somebody else
+// changes it. With the lifetimes of a test it may be shorter than the usual interval.
+func until(authority *pki.Authority, lives pki.Lifetimes, now time.Time) time.Duration {
+	return min(pollInterval, max(lives.Learn/4, retryInterval), max(authority.Due(lives).Sub(now), retryInterval))
 }
 
 // read gives the Secret, or nil where there is none.

@@ -27,13 +27,13 @@ import (
 
 // Where a proxy finds its files.
 const (
-	configDirectory      = "/etc/envoy"
-	credentialsDirectory = "/etc/envoy-credentials" //nolint:gosec // a path, not a credential
-	adminDirectory       = "/run/envoy"
+	configDirectory = "/etc/envoy"
+	tokenDirectory  = "/var/run/secrets/gatewright.dev/xds" //nolint:gosec // a path, not a credential
+	adminDirectory  = "/run/envoy"
 
-	bootstrapFile   = "bootstrap.json"
-	certificateFile = "sds-certificate.json"
-	validationFile  = "sds-validation.json"
+	bootstrapFile  = "bootstrap.json"
+	tokenFile      = "sds-token.json" //nolint:gosec // a path, not a credential
+	validationFile = "sds-validation.json"
 )
 
 // xdsCluster is the cluster of the control plane in the bootstrap.
@@ -45,7 +45,7 @@ func configFiles(gateway ir.Gateway, settings Settings) (map[string]string, erro
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := certificateSecret()
+	token, err := tokenSecret()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func configFiles(gateway ir.Gateway, settings Settings) (map[string]string, erro
 	for name, message := range map[string]interface {
 		proto.Message
 		ValidateAll() error
-	}{bootstrapFile: bootstrap, certificateFile: certificate, validationFile: validation} {
+	}{bootstrapFile: bootstrap, tokenFile: token, validationFile: validation} {
 		if err := message.ValidateAll(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -80,7 +80,7 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 		return nil, err
 	}
 	return &bootstrapv3.Bootstrap{
-		// The id is each pod's own and given on the command line. The control plane believes the certificate alone.
+		// The id is each pod's own and given on the command line. The control plane believes the token alone, and refuses what contradicts it.
 		Node: &corev3.Node{Cluster: gateway.Name.String()},
 		Admin: &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_Pipe{
 			Pipe: &corev3.Pipe{Path: adminDirectory + "/admin.sock", Mode: 0o600},

@@ -7,7 +7,10 @@ import (
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	injectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/credential_injector/v3"
+	genericv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/injected_credentials/generic/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -30,7 +33,7 @@ func parse(t *testing.T, files map[string]string, name string, into interface {
 
 func exampleBootstrap(t *testing.T, settings Settings) (*bootstrapv3.Bootstrap, map[string]string) {
 	t.Helper()
-	files := render(t, exampleGateway(), settings, exampleCredentials()).configMap.Data
+	files := render(t, exampleGateway(), settings, exampleBundle).configMap.Data
 	bootstrap := &bootstrapv3.Bootstrap{}
 	parse(t, files, bootstrapFile, bootstrap)
 	return bootstrap, files
@@ -79,8 +82,8 @@ func TestControlPlaneIsVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	tls := socket.GetCommonTlsContext()
-	if got := tls.GetTlsCertificateSdsSecretConfigs()[0].GetSdsConfig().GetPathConfigSource().GetPath(); got != "/etc/envoy/sds-certificate.json" {
-		t.Errorf("the certificate comes from %s", got)
+	if tls.GetTlsCertificateSdsSecretConfigs() != nil {
+		t.Error("the proxy has a certificate")
 	}
 	if got := tls.GetValidationContextSdsSecretConfig().GetSdsConfig().GetPathConfigSource().GetPath(); got != "/etc/envoy/sds-validation.json" {
 		t.Errorf("the authorities come from %s", got)
@@ -92,15 +95,39 @@ func TestControlPlaneIsVerified(t *testing.T) {
 	if got := context.GetMatchTypedSubjectAltNames()[0].GetMatcher().GetExact(); got != "gatewright-xds.gatewright-system.svc" {
 		t.Errorf("the control plane must prove %s", got)
 	}
-	if context.GetTrustedCa().GetFilename() != "/etc/envoy-credentials/ca.crt" || context.GetWatchedDirectory().GetPath() != "/etc/envoy-credentials" {
+	if context.GetTrustedCa().GetFilename() != "/etc/envoy/ca.crt" || context.GetWatchedDirectory().GetPath() != "/etc/envoy" {
 		t.Errorf("the authorities are %v", context)
 	}
-	certificate := &tlsv3.Secret{}
-	secretIn(t, files, certificateFile, certificate)
-	if got := certificate.GetTlsCertificate().GetWatchedDirectory().GetPath(); got != "/etc/envoy-credentials" {
-		t.Errorf("the certificate is watched in %s", got)
+	if files[BundleKey] != string(exampleBundle) {
+		t.Errorf("the authorities are %q", files[BundleKey])
 	}
-	if strings.Contains(files[certificateFile]+files[validationFile]+files[bootstrapFile], "inline") {
+}
+
+func TestTheTokenIsSentAndWatched(t *testing.T) {
+	t.Parallel()
+	bootstrap, files := exampleBootstrap(t, exampleSettings())
+	packed := bootstrap.GetStaticResources().GetClusters()[0].GetTypedExtensionProtocolOptions()["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]
+	protocol := &upstreamhttpv3.HttpProtocolOptions{}
+	injector, credential := &injectorv3.CredentialInjector{}, &genericv3.Generic{}
+	if err := packed.UnmarshalTo(protocol); err != nil {
+		t.Fatal(err)
+	}
+	if err := protocol.GetHttpFilters()[0].GetTypedConfig().UnmarshalTo(injector); err != nil {
+		t.Fatal(err)
+	}
+	if err := injector.GetCredential().GetTypedConfig().UnmarshalTo(credential); err != nil {
+		t.Fatal(err)
+	}
+	if injector.GetAllowRequestWithoutCredential() || credential.GetHeader() != "authorization" || credential.GetHeaderValuePrefix() != "Bearer " {
+		t.Errorf("calls carry %v", credential)
+	}
+	token := &tlsv3.Secret{}
+	secretIn(t, files, tokenFile, token)
+	source := token.GetGenericSecret().GetSecret()
+	if source.GetFilename() != "/var/run/secrets/gatewright.dev/xds/token" || source.GetWatchedDirectory().GetPath() != "/var/run/secrets/gatewright.dev/xds" {
+		t.Errorf("the token comes from %v", source)
+	}
+	if strings.Contains(files[tokenFile]+files[validationFile]+files[bootstrapFile], "inline") {
 		t.Error("the ConfigMap holds key material")
 	}
 }

@@ -18,28 +18,13 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// The names under which the files of the credentials are asked for.
-const (
-	certificateName = "xds-certificate"
-	validationName  = "xds-validation"
-)
-
-// controlPlane is the cluster of the xDS servers: HTTP/2 over mutual TLS, with pings so that a peer that vanished is noticed.
+// controlPlane is the cluster of the xDS servers: HTTP/2 over TLS with a token on each call, and pings so that a peer that vanished is noticed.
 func controlPlane(settings Settings) (*clusterv3.Cluster, error) {
 	socket, err := pack(upstreamTLS(settings))
 	if err != nil {
 		return nil, err
 	}
-	protocol, err := pack(&upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{
-		ExplicitHttpConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{
-			ProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
-				Http2ProtocolOptions: &corev3.Http2ProtocolOptions{ConnectionKeepalive: &corev3.KeepaliveSettings{
-					Interval: durationpb.New(30 * time.Second),
-					Timeout:  durationpb.New(5 * time.Second),
-				}},
-			},
-		},
-	}})
+	protocol, err := upstreamProtocol()
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +79,30 @@ func discover(cluster *clusterv3.Cluster, host string) error {
 	return nil
 }
 
-// upstreamTLS takes both the proxy's certificate and the authorities it trusts from files that Envoy watches, so that rotation
-// needs neither a restart nor the control plane.
+func upstreamProtocol() (*anypb.Any, error) {
+	filters, err := tokenFilters()
+	if err != nil {
+		return nil, err
+	}
+	return pack(&upstreamhttpv3.HttpProtocolOptions{
+		UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{
+			ExplicitHttpConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{
+				ProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+					Http2ProtocolOptions: &corev3.Http2ProtocolOptions{ConnectionKeepalive: &corev3.KeepaliveSettings{
+						Interval: durationpb.New(30 * time.Second),
+						Timeout:  durationpb.New(5 * time.Second),
+					}},
+				},
+			},
+		},
+		HttpFilters: filters,
+	})
+}
+
+// validationName is the one under which Envoy asks for the authorities.
+const validationName = "xds-validation"
+
+// upstreamTLS takes the authorities from a file that Envoy watches, so that their rotation needs neither a restart nor the control plane.
 func upstreamTLS(settings Settings) *tlsv3.UpstreamTlsContext {
 	return &tlsv3.UpstreamTlsContext{
 		Sni: settings.ServerNames()[0],
@@ -104,8 +111,7 @@ func upstreamTLS(settings Settings) *tlsv3.UpstreamTlsContext {
 				TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_3,
 				TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3,
 			},
-			AlpnProtocols:                  []string{"h2"},
-			TlsCertificateSdsSecretConfigs: []*tlsv3.SdsSecretConfig{fromFile(certificateName, certificateFile)},
+			AlpnProtocols: []string{"h2"},
 			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig{
 				ValidationContextSdsSecretConfig: fromFile(validationName, validationFile),
 			},
@@ -122,22 +128,13 @@ func fromFile(name, file string) *tlsv3.SdsSecretConfig {
 	}}
 }
 
-// certificateSecret points at the proxy's certificate. A kubelet replaces a mounted Secret by renaming a link in its directory,
-// so it is the directory that is watched.
-func certificateSecret() (*discoveryv3.DiscoveryResponse, error) {
-	return respond(&tlsv3.Secret{Name: certificateName, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-		CertificateChain: credentialFile(CertificateKey),
-		PrivateKey:       credentialFile(PrivateKeyKey),
-		WatchedDirectory: &corev3.WatchedDirectory{Path: credentialsDirectory},
-	}}})
-}
-
-// validationSecret points at the authorities, and says whose certificate is expected.
+// validationSecret points at the authorities, and says whose certificate is expected. A kubelet replaces the files of a volume by renaming
+// a link in its directory, so it is the directory that is watched.
 func validationSecret(settings Settings) (*discoveryv3.DiscoveryResponse, error) {
 	return respond(&tlsv3.Secret{Name: validationName, Type: &tlsv3.Secret_ValidationContext{
 		ValidationContext: &tlsv3.CertificateValidationContext{
-			TrustedCa:        credentialFile(BundleKey),
-			WatchedDirectory: &corev3.WatchedDirectory{Path: credentialsDirectory},
+			TrustedCa:        &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: configDirectory + "/" + BundleKey}},
+			WatchedDirectory: &corev3.WatchedDirectory{Path: configDirectory},
 			MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{{
 				SanType: tlsv3.SubjectAltNameMatcher_DNS,
 				Matcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: settings.ServerNames()[0]}},
@@ -152,10 +149,6 @@ func respond(secret *tlsv3.Secret) (*discoveryv3.DiscoveryResponse, error) {
 		return nil, err
 	}
 	return &discoveryv3.DiscoveryResponse{Resources: []*anypb.Any{resource}}, nil
-}
-
-func credentialFile(key string) *corev3.DataSource {
-	return &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: credentialsDirectory + "/" + key}}
 }
 
 func socketAddress(host string, port uint32) *corev3.Address {

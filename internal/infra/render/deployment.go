@@ -77,7 +77,7 @@ func pod(gateway ir.Gateway, settings Settings) *applycorev1.PodSpecApplyConfigu
 			WithSysctls(applycorev1.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(
 			applycorev1.Volume().WithName("config").WithConfigMap(applycorev1.ConfigMapVolumeSource().WithName(name)),
-			applycorev1.Volume().WithName("credentials").WithSecret(applycorev1.SecretVolumeSource().WithSecretName(name).WithDefaultMode(0o440)),
+			tokenVolume(),
 			applycorev1.Volume().WithName("admin").WithEmptyDir(applycorev1.EmptyDirVolumeSource().
 				WithMedium(corev1.StorageMediumMemory).
 				WithSizeLimit(resource.MustParse("1Mi"))),
@@ -120,7 +120,7 @@ func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
 			WithCapabilities(applycorev1.Capabilities().WithDrop("ALL"))).
 		WithVolumeMounts(
 			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
-			applycorev1.VolumeMount().WithName("credentials").WithMountPath(credentialsDirectory).WithReadOnly(true),
+			applycorev1.VolumeMount().WithName("token").WithMountPath(tokenDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
 		)
 }

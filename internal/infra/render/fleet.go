@@ -23,20 +23,12 @@ type Object interface {
 	GetName() *string
 }
 
-// xdsClientType keeps a fleet's credentials apart from the key pairs that listeners offer.
-const xdsClientType corev1.SecretType = "gatewright.dev/xds-client"
-
-// The keys of a fleet's Secret.
-const (
-	CertificateKey = corev1.TLSCertKey
-	PrivateKeyKey  = corev1.TLSPrivateKeyKey
-	BundleKey      = corev1.ServiceAccountRootCAKey
-)
+// BundleKey is the key of a fleet's ConfigMap that holds the authorities by which its proxies know the control plane.
+const BundleKey = corev1.ServiceAccountRootCAKey
 
 // Kinds are the kinds of a fleet's objects, in the order of [Fleet]. Those of one fleet all have its name.
 var Kinds = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
-	corev1.SchemeGroupVersion.WithKind("Secret"),
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	appsv1.SchemeGroupVersion.WithKind("Deployment"),
 	corev1.SchemeGroupVersion.WithKind("Service"),
@@ -44,17 +36,18 @@ var Kinds = []schema.GroupVersionKind{
 
 // Fleet gives the objects that run a Gateway's proxies, in the order in which they need each other. A Gateway without ports has no
 // Service among them: Kubernetes has no Service without ports, and one that exists may keep its address until a port comes back.
-// An error means that the bootstrap can not be encoded, which no valid Gateway causes.
-func Fleet(gateway ir.Gateway, settings Settings, credentials Credentials) ([]Object, error) {
+// The bundle is the authorities, in PEM, that the control plane's certificate comes from; a new one rolls no pod. An error means that the bootstrap can not be encoded, which no valid Gateway causes.
+func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, error) {
 	files, err := configFiles(gateway, settings)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the bootstrap of Gateway %s: %w", gateway.Name, err)
 	}
+	hash := hashFiles(files)
+	files[BundleKey] = string(bundle)
 	objects := []Object{
 		serviceAccount(gateway),
-		secret(gateway, credentials),
 		configMap(gateway, files),
-		deployment(gateway, settings, hashFiles(files)),
+		deployment(gateway, settings, hash),
 	}
 	if len(gateway.Ports) > 0 {
 		objects = append(objects, service(gateway))
@@ -68,19 +61,6 @@ func serviceAccount(gateway ir.Gateway) Object {
 		WithAnnotations(gateway.Fleet.Annotations).
 		WithOwnerReferences(owner(gateway)).
 		WithAutomountServiceAccountToken(false)
-}
-
-func secret(gateway ir.Gateway, credentials Credentials) Object {
-	return applycorev1.Secret(gateway.Fleet.Name, gateway.Name.Namespace).
-		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
-		WithType(xdsClientType).
-		WithData(map[string][]byte{
-			CertificateKey: credentials.CertificatePEM,
-			PrivateKeyKey:  credentials.PrivateKeyPEM,
-			BundleKey:      credentials.BundlePEM,
-		})
 }
 
 func configMap(gateway ir.Gateway, files map[string]string) Object {

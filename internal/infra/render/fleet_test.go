@@ -28,23 +28,20 @@ func exampleGateway() ir.Gateway {
 
 func exampleSettings() Settings { return Settings{SystemNamespace: "gatewright-system"} }
 
-func exampleCredentials() Credentials {
-	return Credentials{CertificatePEM: []byte("certificate"), PrivateKeyPEM: []byte("key"), BundlePEM: []byte("bundle")}
-}
+var exampleBundle = []byte("bundle")
 
 // rendered is a fleet as the API server would read it.
 type rendered struct {
 	raw            map[string][]byte
 	serviceAccount corev1.ServiceAccount
-	secret         corev1.Secret
 	configMap      corev1.ConfigMap
 	deployment     appsv1.Deployment
 	service        *corev1.Service
 }
 
-func render(t *testing.T, gateway ir.Gateway, settings Settings, credentials Credentials) rendered {
+func render(t *testing.T, gateway ir.Gateway, settings Settings, bundle []byte) rendered {
 	t.Helper()
-	objects, err := Fleet(gateway, settings, credentials)
+	objects, err := Fleet(gateway, settings, bundle)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +53,7 @@ func render(t *testing.T, gateway ir.Gateway, settings Settings, credentials Cre
 		}
 		result.raw[*object.GetKind()] = raw
 		into := map[string]any{
-			"ServiceAccount": &result.serviceAccount, "Secret": &result.secret, "ConfigMap": &result.configMap, "Deployment": &result.deployment,
+			"ServiceAccount": &result.serviceAccount, "ConfigMap": &result.configMap, "Deployment": &result.deployment,
 		}[*object.GetKind()]
 		if *object.GetKind() == "Service" {
 			result.service = &corev1.Service{}
@@ -71,11 +68,11 @@ func render(t *testing.T, gateway ir.Gateway, settings Settings, credentials Cre
 
 func TestEveryObject(t *testing.T) {
 	t.Parallel()
-	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	fleet := render(t, exampleGateway(), exampleSettings(), exampleBundle)
 	pods := fleet.deployment.Spec.Template.ObjectMeta
 	pods.Name, pods.Namespace, pods.OwnerReferences = fleet.deployment.Name, fleet.deployment.Namespace, fleet.deployment.OwnerReferences
 	tests := map[string]metav1.ObjectMeta{
-		"ServiceAccount": fleet.serviceAccount.ObjectMeta, "Secret": fleet.secret.ObjectMeta, "ConfigMap": fleet.configMap.ObjectMeta,
+		"ServiceAccount": fleet.serviceAccount.ObjectMeta, "ConfigMap": fleet.configMap.ObjectMeta,
 		"Deployment": fleet.deployment.ObjectMeta, "Service": fleet.service.ObjectMeta, "pod template": pods,
 	}
 	labels := map[string]string{
@@ -127,7 +124,7 @@ func check(t *testing.T, fleet rendered, facts []fact) {
 
 func TestPodSecurityIsRestricted(t *testing.T) {
 	t.Parallel()
-	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	fleet := render(t, exampleGateway(), exampleSettings(), exampleBundle)
 	pod := fleet.deployment.Spec.Template.Spec
 	security := pod.Containers[0].SecurityContext
 	isTrue := func(b *bool) bool { return b != nil && *b }
@@ -139,17 +136,18 @@ func TestPodSecurityIsRestricted(t *testing.T) {
 		{"the container may not gain privileges", isFalse(security.AllowPrivilegeEscalation)},
 		{"the container has no capabilities", slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}) && security.Capabilities.Add == nil},
 		{"the container can not write to its image", isTrue(security.ReadOnlyRootFilesystem)},
-		{"no token is mounted", isFalse(pod.AutomountServiceAccountToken) && isFalse(fleet.serviceAccount.AutomountServiceAccountToken)},
+		{"no token for the API server is mounted", isFalse(pod.AutomountServiceAccountToken) && isFalse(fleet.serviceAccount.AutomountServiceAccountToken)},
 		{"no host namespace or path is used", !pod.HostNetwork && !pod.HostPID && !pod.HostIPC && !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil })},
 	})
 }
 
 func TestDeployment(t *testing.T) {
 	t.Parallel()
-	fleet := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	fleet := render(t, exampleGateway(), exampleSettings(), exampleBundle)
 	spec := fleet.deployment.Spec
 	pod := spec.Template.Spec
 	envoy := pod.Containers[0]
+	token := pod.Volumes[1].Projected.Sources[0].ServiceAccountToken
 	check(t, fleet, []fact{
 		{"there is one container", len(pod.Containers) == 1 && len(pod.InitContainers) == 0},
 		{"only the readiness port is a container port", len(envoy.Ports) == 1 && envoy.Ports[0].ContainerPort == ReadyPort},
@@ -160,6 +158,9 @@ func TestDeployment(t *testing.T) {
 		{"replicas are left to others", spec.Replicas == nil},
 		{"no proxy leaves before another is ready", spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 0 && spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 1},
 		{"the selector selects the pods", metav1.FormatLabelSelector(spec.Selector) == "app.kubernetes.io/instance=edge-gatewright,app.kubernetes.io/managed-by=gatewright"},
+		{"the token is for the control plane, of this ServiceAccount and short-lived", pod.ServiceAccountName == fleet.serviceAccount.Name && token.Audience == TokenAudience && *token.ExpirationSeconds == 3600},
+		{"each proxy is started under its pod's name", slices.Contains(envoy.Args, "$(POD_NAME)") && envoy.Env[0].ValueFrom.FieldRef.FieldPath == "metadata.name"},
+		{"no Secret is mounted", !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Secret != nil })},
 		{"the default image is used", envoy.Image == DefaultImage && envoy.ImagePullPolicy == corev1.PullIfNotPresent},
 		{"the hash can not be forged", spec.Template.Annotations[bootstrapHash] != "forged"},
 	})
@@ -169,7 +170,7 @@ func TestService(t *testing.T) {
 	t.Parallel()
 	gateway := exampleGateway()
 	gateway.Fleet.Addresses = []string{"192.0.2.7", "192.0.2.8"}
-	fleet := render(t, gateway, exampleSettings(), exampleCredentials())
+	fleet := render(t, gateway, exampleSettings(), exampleBundle)
 	spec := fleet.service.Spec
 	if spec.Type != corev1.ServiceTypeLoadBalancer || spec.LoadBalancerIP != "192.0.2.7" || spec.ExternalIPs != nil {
 		t.Errorf("type %s, address %s, external %v", spec.Type, spec.LoadBalancerIP, spec.ExternalIPs)
@@ -185,7 +186,7 @@ func TestService(t *testing.T) {
 		t.Errorf("ports are %v", ports)
 	}
 	gateway.Ports = nil
-	if render(t, gateway, exampleSettings(), exampleCredentials()).service != nil {
+	if render(t, gateway, exampleSettings(), exampleBundle).service != nil {
 		t.Error("a Gateway without ports has a Service, which Kubernetes would refuse")
 	}
 }
@@ -194,43 +195,43 @@ func TestServiceInsideTheCluster(t *testing.T) {
 	t.Parallel()
 	gateway := exampleGateway()
 	gateway.Fleet.InCluster, gateway.Fleet.InClusterOnly, gateway.Fleet.ClusterAddresses = true, true, []string{"192.0.2.9"}
-	spec := render(t, gateway, exampleSettings(), exampleCredentials()).service.Spec
+	spec := render(t, gateway, exampleSettings(), exampleBundle).service.Spec
 	if spec.Type != corev1.ServiceTypeClusterIP || spec.ClusterIP != "192.0.2.9" || spec.LoadBalancerIP != "" {
 		t.Errorf("type %s, cluster address %q, address %q", spec.Type, spec.ClusterIP, spec.LoadBalancerIP)
 	}
 	gateway.Fleet.InClusterOnly = false
-	if spec := render(t, gateway, exampleSettings(), exampleCredentials()).service.Spec; spec.Type != corev1.ServiceTypeLoadBalancer {
+	if spec := render(t, gateway, exampleSettings(), exampleBundle).service.Spec; spec.Type != corev1.ServiceTypeLoadBalancer {
 		t.Errorf("with an address outside too, the type is %s", spec.Type)
 	}
 }
 
 func TestWhatChangesWhat(t *testing.T) {
 	t.Parallel()
-	base := render(t, exampleGateway(), exampleSettings(), exampleCredentials())
+	base := render(t, exampleGateway(), exampleSettings(), exampleBundle)
 	tests := []struct {
 		name    string
-		edit    func(*ir.Gateway, *Settings, *Credentials)
+		edit    func(*ir.Gateway, *Settings, *[]byte)
 		changed []string
 	}{
-		{"nothing", func(*ir.Gateway, *Settings, *Credentials) {}, nil},
-		{"a rotated certificate changes the Secret and rolls no pod", func(_ *ir.Gateway, _ *Settings, c *Credentials) { c.CertificatePEM = []byte("new") }, []string{"Secret"}},
-		{"a new port changes the Service alone", func(g *ir.Gateway, _ *Settings, _ *Credentials) {
+		{"nothing", func(*ir.Gateway, *Settings, *[]byte) {}, nil},
+		{"a new authority changes the ConfigMap and rolls no pod", func(_ *ir.Gateway, _ *Settings, b *[]byte) { *b = []byte("new") }, []string{"ConfigMap"}},
+		{"a new port changes the Service alone", func(g *ir.Gateway, _ *Settings, _ *[]byte) {
 			g.Ports = append(g.Ports, ir.Port{Number: 9000, Protocol: ir.HTTP})
 		}, []string{"Service"}},
-		{"a moved control plane rolls the pods", func(_ *ir.Gateway, s *Settings, _ *Credentials) { s.XDSPort = 1 }, []string{"ConfigMap", "Deployment"}},
-		{"a new image changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *Credentials) { s.Image = "x" }, []string{"Deployment"}},
-		{"a replica count changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *Credentials) { s.Replicas = new(int32) }, []string{"Deployment"}},
-		{"an annotation changes everything", func(g *ir.Gateway, _ *Settings, _ *Credentials) {
+		{"a moved control plane rolls the pods", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.XDSPort = 1 }, []string{"ConfigMap", "Deployment"}},
+		{"a new image changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.Image = "x" }, []string{"Deployment"}},
+		{"a replica count changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.Replicas = new(int32) }, []string{"Deployment"}},
+		{"an annotation changes everything", func(g *ir.Gateway, _ *Settings, _ *[]byte) {
 			g.Fleet.Annotations = map[string]string{"a": "b"}
-		}, []string{"ConfigMap", "Deployment", "Secret", "Service", "ServiceAccount"}},
+		}, []string{"ConfigMap", "Deployment", "Service", "ServiceAccount"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			gateway, settings, credentials := exampleGateway(), exampleSettings(), exampleCredentials()
-			test.edit(&gateway, &settings, &credentials)
+			gateway, settings, bundle := exampleGateway(), exampleSettings(), exampleBundle
+			test.edit(&gateway, &settings, &bundle)
 			var changed []string
-			for kind, raw := range render(t, gateway, settings, credentials).raw {
+			for kind, raw := range render(t, gateway, settings, bundle).raw {
 				if !bytes.Equal(raw, base.raw[kind]) {
 					changed = append(changed, kind)
 				}

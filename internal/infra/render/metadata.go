@@ -24,7 +24,7 @@ const (
 	instanceLabel     = "app.kubernetes.io/instance"
 )
 
-// bootstrapHash on the pods makes a change of what Envoy starts with roll them; certificates are not part of it.
+// bootstrapHash on the pods makes a change of what Envoy starts with roll them; the authorities are not part of it.
 const bootstrapHash = "gatewright.dev/bootstrap-hash"
 
 // labels are the Gateway's own with ours over them.

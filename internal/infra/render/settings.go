@@ -30,13 +30,6 @@ type Settings struct {
 	Replicas *int32
 }
 
-// Credentials is what a fleet proves its identity with and whom it trusts, in PEM. The key never goes to a log.
-type Credentials struct {
-	CertificatePEM []byte
-	PrivateKeyPEM  []byte
-	BundlePEM      []byte
-}
-
 // ServerNames are the names the control plane's certificate must hold; proxies check the first.
 func (s Settings) ServerNames() []string {
 	service := XDSService + "." + s.SystemNamespace + ".svc"

@@ -1,0 +1,224 @@
+package identity
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/cluster/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/extension/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/listener/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/route/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/runtime/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/gatewright/gatewright/internal/pki"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+const (
+	deltaCall  = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
+	serverName = "gatewright-xds.gatewright-system.svc"
+	patience   = 20 * time.Second
+)
+
+// calls are every call of every service that Envoy's API has for those who are configured.
+func calls() map[string]protoreflect.MethodDescriptor {
+	all := map[string]protoreflect.MethodDescriptor{}
+	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				if strings.HasPrefix(string(service.FullName()), "envoy.service.") {
+					method := service.Methods().Get(j)
+					all["/"+string(service.FullName())+"/"+string(method.Name())] = method
+				}
+			}
+		}
+		return true
+	})
+	return all
+}
+
+type fixed struct{ authority *pki.Authority }
+
+func (f fixed) Authority() *pki.Authority { return f.authority }
+
+// serve runs an xDS server that holds a cluster of shop/edge, and gives a connection to it.
+func serve(t *testing.T, verifier *Verifier) *grpc.ClientConn {
+	t.Helper()
+	lives := pki.DefaultLifetimes()
+	authority, _, err := pki.Advance(nil, lives, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := xds.NewCache()
+	secret, err := xds.NewResource(&clusterv3.Cluster{Name: "hush"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.Apply([]xds.Change{{Group: "shop/edge", Type: xds.Cluster, Name: "hush", Resource: secret}})
+	cache.Open()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	server := xds.NewServer(cache, verifier, slog.New(slog.DiscardHandler), prometheus.NewRegistry(), nil)
+	go func() {
+		done <- server.Serve(ctx, listener, pki.ServerTLS(fixed{authority}, lives, time.Now, serverName))
+	}()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.Bundle())
+	connection, err := grpc.NewClient(listener.Addr().String(),
+		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = connection.Close()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return connection
+}
+
+// call sends requests, each when the one before was answered, and gives the number of answers and how the call ended.
+func call(t *testing.T, connection *grpc.ClientConn, name string, method protoreflect.MethodDescriptor, token string, nodes ...*corev3.Node) (int, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", token)
+	}
+	stream, err := connection.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, name)
+	if err != nil {
+		return 0, err
+	}
+	for i, node := range nodes {
+		request, err := proto.Marshal(&discoveryv3.DeltaDiscoveryRequest{Node: node, TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := dynamicpb.NewMessage(method.Input())
+		if name == deltaCall {
+			err = proto.Unmarshal(request, message)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.SendMsg(message); err != nil && !errors.Is(err, io.EOF) {
+			return i, err
+		}
+		if name != deltaCall {
+			_ = stream.CloseSend() // some take one request only
+		}
+		if err := stream.RecvMsg(dynamicpb.NewMessage(method.Output())); err != nil {
+			return i, err
+		}
+	}
+	return len(nodes), nil
+}
+
+// TestEveryCallIsAuthorised makes every call there is with every wrong identity there is; none is answered.
+func TestEveryCallIsAuthorised(t *testing.T) {
+	t.Parallel()
+	verifier, api := newVerifier()
+	connection := serve(t, verifier)
+	proxy, hour := Review{Account: edge, Pod: "edge-1"}, time.Now().Add(time.Hour)
+	good := "Bearer " + api.good(edge, "edge-1")
+	right := &corev3.Node{Id: "edge-1", Cluster: "shop/edge"}
+	tests := []struct {
+		name     string
+		token    string
+		nodes    []*corev3.Node
+		want     codes.Code
+		answered int
+	}{
+		{"no token", "", []*corev3.Node{right}, codes.Unauthenticated, 0},
+		{"a password", "Basic aGk6aG8=", []*corev3.Node{right}, codes.Unauthenticated, 0},
+		{"a foreign token", "Bearer " + api.good(edge, "x") + "foreign", []*corev3.Node{right}, codes.Unauthenticated, 0},
+		{"an expired token", "Bearer " + api.token(proxy, time.Now().Add(-time.Minute), `["`+audience+`"]`), []*corev3.Node{right}, codes.Unauthenticated, 0},
+		{"a token for another audience", "Bearer " + api.token(proxy, hour, `["api"]`), []*corev3.Node{right}, codes.Unauthenticated, 0},
+		{"a token of another ServiceAccount", "Bearer " + api.good(ServiceAccount{"shop", "default"}, "edge-1"), []*corev3.Node{right}, codes.PermissionDenied, 0},
+		{"a token of a peer", "Bearer " + api.good(system, "gatewright-1"), []*corev3.Node{right}, codes.PermissionDenied, 0},
+		{"another node id", good, []*corev3.Node{{Id: "edge-2", Cluster: "shop/edge"}}, codes.PermissionDenied, 0},
+		{"another node cluster", good, []*corev3.Node{{Id: "edge-1", Cluster: "shop/other"}}, codes.PermissionDenied, 0},
+		{"a node that says nothing", good, []*corev3.Node{{}}, codes.PermissionDenied, 0},
+		{"a node that changes", good, []*corev3.Node{right, {Id: "edge-2", Cluster: "shop/edge"}}, codes.PermissionDenied, 1},
+		{"a node that moves", good, []*corev3.Node{nil, {Id: "edge-1", Cluster: "shop/other"}}, codes.PermissionDenied, 1},
+	}
+	all := calls()
+	if len(all) < 20 || all[deltaCall] == nil {
+		t.Fatalf("only %d calls are known", len(all))
+	}
+	for name, method := range all {
+		for _, test := range tests {
+			t.Run(name+" with "+test.name, func(t *testing.T) {
+				t.Parallel()
+				answered, err := call(t, connection, name, method, test.token, test.nodes...)
+				got := status.Code(err)
+				switch {
+				case name == deltaCall && (got != test.want || answered != test.answered):
+					t.Errorf("%d answers, then %v; want %d, then %s", answered, err, test.answered, test.want)
+				case name != deltaCall && (answered > 0 || got != codes.Unimplemented && got != codes.Unauthenticated && got != codes.PermissionDenied):
+					t.Errorf("%d answers, then %v; want to be refused", answered, err)
+				}
+			})
+		}
+	}
+	t.Run("and the right one is served", func(t *testing.T) {
+		t.Parallel()
+		if answered, err := call(t, connection, deltaCall, all[deltaCall], good, right); answered != 1 || err != nil {
+			t.Errorf("%d answers, %v", answered, err)
+		}
+	})
+}
+
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	verifier, api := newVerifier()
+	connection := serve(t, verifier)
+	token := api.token(Review{Account: edge, Pod: "edge-1"}, time.Now().Add(2*time.Second), `["`+audience+`"]`)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), patience)
+	defer cancel()
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "connect again") {
+		t.Errorf("the stream ended with %v", err)
+	}
+}

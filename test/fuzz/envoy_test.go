@@ -23,6 +23,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -43,7 +44,7 @@ type envoy struct {
 
 // startEnvoy starts a proxy of the Gateway with the bootstrap that its fleet would have, but for the way to the control plane, which is
 // the socket xds.
-func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings render.Settings, credentials render.Credentials) *envoy {
+func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings render.Settings, bundle []byte) *envoy {
 	t.Helper()
 	binary := os.Getenv("ENVOY")
 	if binary == "" {
@@ -52,7 +53,8 @@ func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings r
 	bootstrap := bootstrapOf(t, gateway, settings)
 	socket := filepath.Join(directory, "admin.sock")
 	bootstrap.Admin.Address = pipe(socket)
-	bootstrap.StaticResources.Clusters = []*clusterv3.Cluster{controlPlane(t, bootstrap.GetStaticResources().GetClusters()[0], xds, settings, credentials)}
+	bootstrap.StaticResources.Clusters = []*clusterv3.Cluster{controlPlane(t, bootstrap.GetStaticResources().GetClusters()[0], xds, settings, bundle)}
+	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + proxyName}}
 	text, err := protojson.Marshal(bootstrap)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +75,7 @@ func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings r
 	}
 	//nolint:gosec // the path of the binary is what whoever runs the test chooses
 	e.process = exec.Command(binary, "--config-path", config, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warn",
-		"--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--service-node", "fuzz")
+		"--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--service-node", proxyName)
 	e.process.Stdout, e.process.Stderr = output, output
 	e.process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if err := e.process.Start(); err != nil {
@@ -126,7 +128,7 @@ func (e *envoy) get(path string) (string, error) {
 // bootstrapOf is what proxies of the Gateway start with on a cluster.
 func bootstrapOf(t *testing.T, gateway ir.Name, settings render.Settings) *bootstrapv3.Bootstrap {
 	t.Helper()
-	objects, err := render.Fleet(ir.Gateway{Name: gateway, Fleet: ir.Fleet{Name: "fuzz", UID: "fuzz", Class: "ours"}}, settings, render.Credentials{})
+	objects, err := render.Fleet(ir.Gateway{Name: gateway, Fleet: ir.Fleet{Name: "fuzz", UID: "fuzz", Class: "ours"}}, settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,26 +152,31 @@ func bootstrapOf(t *testing.T, gateway ir.Name, settings render.Settings) *boots
 	return bootstrap
 }
 
-// controlPlane is the cluster of the control plane, at the other end of a socket.
-func controlPlane(t *testing.T, c *clusterv3.Cluster, socket string, settings render.Settings, credentials render.Credentials) *clusterv3.Cluster {
+// controlPlane is the cluster of the control plane, at the other end of a socket. The token comes from the bootstrap, since there is no kubelet.
+func controlPlane(t *testing.T, c *clusterv3.Cluster, socket string, settings render.Settings, bundle []byte) *clusterv3.Cluster {
 	t.Helper()
-	inline := func(data []byte) *corev3.DataSource {
-		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: data}}
-	}
 	tls, err := anypb.New(&tlsv3.UpstreamTlsContext{
 		Sni: settings.ServerNames()[0],
 		CommonTlsContext: &tlsv3.CommonTlsContext{
-			TlsParams:       &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
-			AlpnProtocols:   []string{"h2"},
-			TlsCertificates: []*tlsv3.TlsCertificate{{CertificateChain: inline(credentials.CertificatePEM), PrivateKey: inline(credentials.PrivateKeyPEM)}},
+			TlsParams:     &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
+			AlpnProtocols: []string{"h2"},
 			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{
-				ValidationContext: &tlsv3.CertificateValidationContext{TrustedCa: inline(credentials.BundlePEM)},
+				ValidationContext: &tlsv3.CertificateValidationContext{TrustedCa: &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: bundle}}},
 			},
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	protocol, err := anypb.New(&upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{
+		ExplicitHttpConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{
+			ProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.TypedExtensionProtocolOptions = map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": protocol}
 	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 	c.TransportSocket = &corev3.TransportSocket{Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: tls}}
 	c.LoadAssignment = &endpointv3.ClusterLoadAssignment{ClusterName: c.GetName(), Endpoints: []*endpointv3.LocalityLbEndpoints{{

@@ -50,10 +50,6 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := ca.IssueClient(lives, time.Now(), pki.GatewayURI(gateway.Namespace, gateway.Name))
-	if err != nil {
-		t.Fatal(err)
-	}
 	socket := filepath.Join(directory, "xds.sock")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -63,15 +59,13 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 	l.pipeline = pipeline.New(l.proxies, silent{}, unselective{}, silent{}, prometheus.NewRegistry())
 	l.pipeline.Start()
 	l.proxies.cache.Open()
-	server := xds.NewServer(l.proxies.cache, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
+	server := xds.NewServer(l.proxies.cache, onlyProxy{gateway}, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
 		served <- server.Serve(ctx, listener, pki.ServerTLS(fixed{ca}, lives, time.Now, settings.ServerNames()...))
 	}()
-	l.envoy = startEnvoy(t, directory, socket, gateway, settings, render.Credentials{
-		CertificatePEM: pair.CertificatePEM, PrivateKeyPEM: pair.PrivateKeyPEM, BundlePEM: ca.Bundle(),
-	})
+	l.envoy = startEnvoy(t, directory, socket, gateway, settings, ca.Bundle())
 	l.close = func() {
 		l.envoy.stop()
 		cancel()
@@ -84,6 +78,20 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 		t.Fatalf("with nothing to serve: %v", err)
 	}
 	return l
+}
+
+// proxyName is that of the only proxy, and all it needs for a token.
+const proxyName = "fuzz"
+
+// onlyProxy knows the token of the only proxy, which serves the Gateway.
+type onlyProxy struct{ gateway ir.Name }
+
+// Authenticate implements [xds.Authenticator].
+func (o onlyProxy) Authenticate(_ context.Context, token string) (xds.Proof, error) {
+	if token != proxyName {
+		return xds.Proof{}, fmt.Errorf("the token is %q", token)
+	}
+	return xds.Proof{Identity: xds.Identity{Gateway: o.gateway.String(), Pod: proxyName}, Expires: time.Now().Add(24 * time.Hour)}, nil
 }
 
 // fixed is an authority that never changes.

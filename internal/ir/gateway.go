@@ -75,6 +75,8 @@ type Chain struct {
 	Clients *ClientValidation
 	// RouteTable names the table whose virtual hosts answer here.
 	RouteTable string
+	// Filters is how many filters requests may have to pass before a route is chosen, see [VirtualHost.Filters].
+	Filters int
 	// Stream forwards whole connections instead.
 	Stream *Stream
 }

@@ -11,6 +11,9 @@ type VirtualHost struct {
 	// Chain is the one chain whose connections may ask for the domain, the [Chain.Name]; requests that come by another chain of the port
 	// are misdirected and get 421. Empty lets every connection ask.
 	Chain string
+	// Filters are asked about every request, in this order, before a rule is chosen; what they change counts for the choice. One without a
+	// backend can not be asked, and then every request gets 500.
+	Filters []ExternalAuth
 	// Rules are in order of precedence: the first that matches a request answers it. A request that none matches gets 404.
 	Rules []Rule
 }

@@ -87,6 +87,7 @@ func irOf(g *graph) map[string]any {
 		if host.Chain != "" {
 			out[name+" is served to chain"] = host.Chain
 		}
+		out[name+" has filters"] = host.Filters
 	}
 	for _, key := range g.gateways.Keys(nil) {
 		r, _ := g.gateways.Get(nil, key)

@@ -160,7 +160,9 @@ func newGraph(options ...memo.Option) *graph {
 			return ir.Port{}
 		})
 
-	backends, gatewayBackends := from(byBackend), from(byGatewayBackend)
+	byFilter := store.NewIndex(g.gateways, "gateway.byFilterBackend", func(_ string, r gateway.Resolved) []string { return r.FilterBackends() })
+	byGatewayFilter := store.NewIndex(g.gateways, "gateway.byGatewayFilterBackend", filterKeys)
+	backends, gatewayBackends := from(byBackend, byFilter), from(byGatewayBackend, byGatewayFilter)
 	g.resolveXBackends()
 	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
 	g.limitBackends(backends, gatewayBackends)

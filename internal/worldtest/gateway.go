@@ -83,6 +83,7 @@ func (w World) listener(i int) gwv1.Listener {
 	if l.Protocol == gwv1.TLSProtocolType {
 		l.TLS.Mode = new(pick(w, gwv1.TLSModeTerminate, gwv1.TLSModePassthrough))
 	}
+	w.filters(&l)
 	l.AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{
 		From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector)),
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}},
@@ -106,4 +107,22 @@ func (w World) clients() gwv1.TLSConfig {
 		validation.CACertificateRefs = append(validation.CACertificateRefs, ref)
 	}
 	return gwv1.TLSConfig{Validation: validation}
+}
+
+// filters has some listeners ask about requests.
+func (w World) filters(l *gwv1.Listener) {
+	if w.IntN(4) > 0 {
+		return
+	}
+	l.Filters = &gwv1.ListenerFilters{}
+	for range w.IntN(3) {
+		f := gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: &gwv1.HTTPExternalAuthFilter{
+			ExternalAuthProtocol: pick(w, gwv1.HTTPRouteExternalAuthGRPCProtocol, gwv1.HTTPRouteExternalAuthHTTPProtocol),
+			BackendRef:           w.backend().BackendObjectReference,
+		}}
+		if w.IntN(8) == 0 {
+			f = gwv1.ListenerFilter{Type: gwv1.ListenerFilterExtensionRef, ExtensionRef: &gwv1.LocalObjectReference{Kind: "Thing", Name: "t"}}
+		}
+		l.Filters.Requests = append(l.Filters.Requests, f)
+	}
 }

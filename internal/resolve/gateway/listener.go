@@ -35,6 +35,8 @@ type Listener struct {
 	Certificates []string
 	// Clients is what clients have to prove, nil for nothing.
 	Clients *ir.ClientValidation
+	// Filters are asked about every request before a route is chosen, in this order. One without a backend can not be asked.
+	Filters []ir.ExternalAuth
 	// Conflict is the reason for which it lost to a listener before it, or empty.
 	Conflict string
 	// Open says that routes may attach: the listener, its Gateway and its ListenerSet, if it is of one, are all accepted.
@@ -98,6 +100,7 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 	if l.Protocol == ir.HTTPS {
 		l.takeClients(v, objects, gw, &found)
 	}
+	l.takeFilters(v, objects, e, &found)
 	l.Conditions = found.conditions()
 	return l
 }
@@ -148,10 +151,8 @@ func unsupported(spec *gwv1.Listener) *refs.Problem {
 		}
 	case https && spec.TLS != nil && spec.TLS.Mode != nil && *spec.TLS.Mode != gwv1.TLSModeTerminate:
 		return value(fmt.Sprintf("tls.mode %s is not served on an HTTPS listener; use %s", *spec.TLS.Mode, gwv1.TLSModeTerminate))
-	case spec.Filters != nil:
-		return value("listener filters are not served by this version; remove them")
 	default:
-		return nil
+		return unsupportedFilter(spec)
 	}
 }
 

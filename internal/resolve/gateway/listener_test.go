@@ -37,6 +37,31 @@ func TestListenerConditions(t *testing.T) {
 	}{
 		{"a plain HTTP listener is accepted", `[{name: a, port: 80, protocol: HTTP}]`, 0, "Accepted", outcome.True, "Accepted"},
 		{"a protocol that is not served is refused", `[{name: a, port: 80, protocol: SCTP}]`, 0, "Accepted", outcome.False, "UnsupportedProtocol"},
+		{
+			"a filter that is not served is refused with the listener",
+			`[{name: a, port: 80, protocol: HTTP, filters: {requests: [{type: ExtensionRef, extensionRef: {group: x.org, kind: Thing, name: t}}]}}]`,
+			0, "Accepted", outcome.False, "UnsupportedValue",
+		},
+		{
+			"a filter of requests where there are none is refused",
+			`[{name: a, port: 80, protocol: TCP, filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: none, port: 80}}}]}}]`,
+			0, "Accepted", outcome.False, "InvalidListenerFilter",
+		},
+		{
+			"a filter that speaks nothing known is refused",
+			`[{name: a, port: 80, protocol: HTTP, filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: FTP, backendRef: {name: none, port: 80}}}]}}]`,
+			0, "Accepted", outcome.False, "InvalidListenerFilter",
+		},
+		{
+			"a filter whose backend is not there is told, and the listener stays",
+			`[{name: a, port: 80, protocol: HTTP, filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: none, port: 80}}}]}}]`,
+			0, "ResolvedRefs", outcome.False, "InvalidListenerFilterRef",
+		},
+		{
+			"a filter whose backend is elsewhere needs a grant",
+			`[{name: a, port: 80, protocol: HTTP, filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: none, namespace: app, port: 80}}}]}}]`,
+			0, "ResolvedRefs", outcome.False, "RefNotPermitted",
+		},
 		{"the probe's port is taken", `[{name: a, port: 19001, protocol: HTTP}]`, 0, "Accepted", outcome.False, "PortUnavailable"},
 		{
 			"of two listeners for one hostname the first wins",

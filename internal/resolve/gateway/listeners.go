@@ -35,6 +35,8 @@ type ParentListener struct {
 	Accepted   bool
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
+	// Filters are known only to [TableListeners]: no route depends on them.
+	Filters []ir.ExternalAuth
 }
 
 // ParentKey names a parent of routes: `<namespace>/<name>` for a Gateway, `<kind>/<namespace>/<name>` for any other kind.
@@ -73,7 +75,9 @@ func TableListeners(v *store.View, gateways *store.Table[Resolved], gateway, tab
 	var listeners []ParentListener
 	for _, l := range r.Listeners {
 		if l.Open && l.Table == table {
-			listeners = append(listeners, forRoutes(l))
+			listener := forRoutes(l)
+			listener.Filters = l.Filters
+			listeners = append(listeners, listener)
 		}
 	}
 	return listeners

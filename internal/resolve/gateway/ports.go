@@ -27,6 +27,9 @@ func ports(listeners []Listener) []ir.Port {
 		if l.Protocol != ir.HTTP || len(port.Chains) == 0 {
 			port.Chains = append(port.Chains, chain(l))
 		}
+		if last := &port.Chains[len(port.Chains)-1]; last.RouteTable != "" {
+			last.Filters = max(last.Filters, len(l.Filters))
+		}
 	}
 	sorted := make([]ir.Port, 0, len(byID))
 	for _, id := range slices.Sorted(maps.Keys(byID)) {

@@ -7,6 +7,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/header"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -130,7 +131,7 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 		r.mirror(f.RequestMirror, forward)
 	case f.Type == gwv1.HTTPRouteFilterCORS && f.CORS != nil:
 		a.cors = cors(f.CORS)
-		return checkNames("filter CORS: header", a.cors.Headers, a.cors.Expose)
+		return header.CheckNames("filter CORS: header", a.cors.Headers, a.cors.Expose)
 	case f.Type == gwv1.HTTPRouteFilterExternalAuth && f.ExternalAuth != nil:
 		return r.externalAuth(f.ExternalAuth, a)
 	default:

@@ -1,72 +1,19 @@
 package route
 
 import (
-	"fmt"
-	"regexp"
-	"slices"
-	"strings"
-
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/resolve/auth"
 )
-
-// authPath is what the standard allows as a path before that of the request. Definitions check it too, but not those of every version.
-var authPath = regexp.MustCompile(`^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`)
 
 // externalAuth resolves the filter. A backend that can not be asked makes the rule answer 500: nothing passes unchecked.
 func (r *resolver) externalAuth(f *gwv1.HTTPExternalAuthFilter, a *action) string {
-	auth := &ir.ExternalAuth{}
-	fallback := ir.BackendHTTP1
-	switch f.ExternalAuthProtocol {
-	case gwv1.HTTPRouteExternalAuthGRPCProtocol:
-		auth.GRPC, fallback = true, ir.BackendHTTP2
-		if f.GRPCAuthConfig != nil {
-			auth.RequestHeaders = headerNames(f.GRPCAuthConfig.AllowedRequestHeaders)
-		}
-	case gwv1.HTTPRouteExternalAuthHTTPProtocol:
-		if c := f.HTTPAuthConfig; c != nil {
-			if !authPath.MatchString(c.Path) {
-				return fmt.Sprintf("path %q of filter ExternalAuth is not the beginning of a path", c.Path)
-			}
-			auth.PathPrefix = absolute(c.Path)
-			auth.RequestHeaders, auth.ResponseHeaders = headerNames(c.AllowedRequestHeaders), headerNames(c.AllowedResponseHeaders)
-		}
-	default:
-		return fmt.Sprintf("protocol %q of filter ExternalAuth is neither GRPC nor HTTP", f.ExternalAuthProtocol)
-	}
-	if f.ForwardBody != nil {
-		auth.MaxBody = uint32(max(f.ForwardBody.MaxSize, 0))
-	}
-	if message := checkNames("filter ExternalAuth: header", auth.RequestHeaders, auth.ResponseHeaders); message != "" {
-		return message
-	}
-	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, f.BackendRef, fallback)
+	resolved, problem, message := auth.External(r.view, r.in.Objects, r.from, f)
 	if problem != nil {
 		r.verdicts.unresolvedRef(problem)
 		a.unchecked = true
 		return ""
 	}
-	auth.Backend = backend.Name()
-	a.auth = auth
-	return ""
-}
-
-// absolute makes a path one that another can follow.
-func absolute(path string) string {
-	path = strings.Trim(path, "/")
-	if path == "" {
-		return ""
-	}
-	return "/" + path
-}
-
-// headerNames are in the form headers are compared in.
-func headerNames(names []string) []string {
-	var list []string
-	for _, name := range names {
-		list = append(list, strings.ToLower(name))
-	}
-	return slices.Compact(slices.Sorted(slices.Values(list)))
+	a.auth = &resolved
+	return message
 }

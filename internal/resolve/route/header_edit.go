@@ -7,6 +7,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
 // headerEdit reads a header modifier. Of what Envoy would refuse, and with it every other rule of the table, it returns a message.
@@ -17,7 +18,7 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 		to   *[]ir.Header
 	}{{f.Set, &edit.Set}, {f.Add, &edit.Add}} {
 		for _, h := range list.from {
-			if message := checkValue("the value for header "+string(h.Name), h.Value); message != "" {
+			if message := header.CheckValue("the value for header "+string(h.Name), h.Value); message != "" {
 				return message
 			}
 			*list.to = append(*list.to, ir.Header{Name: string(h.Name), Value: h.Value})
@@ -27,7 +28,7 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 		if strings.EqualFold(name, "host") || strings.HasPrefix(name, ":") {
 			return fmt.Sprintf("header %s can not be edited; the URLRewrite filter changes the hostname", name)
 		}
-		if message := checkName("header", name); message != "" {
+		if message := header.CheckName("header", name); message != "" {
 			return message
 		}
 	}

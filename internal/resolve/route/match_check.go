@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
 // checkMatch says what is wrong with a match that Envoy would refuse, and with it every other rule of the table. Definitions check most of
@@ -19,7 +20,7 @@ func checkMatch(m ir.Match) string {
 		}
 	}
 	for _, h := range m.Headers {
-		if message := checkName("match on header", h.Name); message != "" {
+		if message := header.CheckName("match on header", h.Name); message != "" {
 			return message
 		}
 	}

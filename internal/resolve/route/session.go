@@ -11,6 +11,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
 // keepSessions gives each backend of a rule that forwards a session, unless it brings its own. GEP-1619: for every request the weights choose
@@ -59,7 +60,7 @@ func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
 			return nil, "sessionPersistence.absoluteTimeout is not served for sessions in a header, which carries no time; remove it, or use a cookie of lifetimeType Permanent"
 		}
 		name := sessionName(headerName(s.Header), owner)
-		return &ir.Session{Header: name}, checkName("sessionPersistence.header.name", name)
+		return &ir.Session{Header: name}, header.CheckName("sessionPersistence.header.name", name)
 	}
 	cookie := gwv1.CookieConfig{}
 	if s.Cookie != nil {
@@ -90,7 +91,7 @@ func checkCookie(s *ir.Session) string {
 	if strings.Contains(s.Path, ";") {
 		return fmt.Sprintf("sessionPersistence.cookie.path %q has a semicolon, which ends it; remove it", s.Path)
 	}
-	return cmp.Or(checkName("sessionPersistence.cookie.name", s.Cookie), checkPath("sessionPersistence.cookie.path", s.Path))
+	return cmp.Or(header.CheckName("sessionPersistence.cookie.name", s.Cookie), checkPath("sessionPersistence.cookie.path", s.Path))
 }
 
 func headerName(h *gwv1.HeaderConfig) *string {

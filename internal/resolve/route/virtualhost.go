@@ -25,6 +25,7 @@ func VirtualHost(v *store.View, tables *store.Table[[]gateway.ParentListener], r
 		// TLS has chosen a listener already: what came by another one must not get in here.
 		host.Chain = owner.ID
 	}
+	host.Filters = owner.Filters
 	for _, c := range candidates(v, routes, byHost, GatewayOf(table), owner.ID, domain) {
 		host.Rules = append(host.Rules, settle(c.rule, owner))
 	}

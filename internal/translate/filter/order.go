@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"strconv"
+
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
@@ -10,6 +12,11 @@ import (
 
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
+
+// BeforeRouting is the name of the filter at one place, from 0, before a route is chosen for good. It runs the filter that a virtual host brings
+// along for that place, and does nothing for one without. There is one for each, because a chain inside a single one goes no further once a
+// filter of it has waited for an answer.
+func BeforeRouting(place int) string { return "gatewright.before_routing." + strconv.Itoa(place) }
 
 // The names of the filters, by which routes configure them.
 const (
@@ -48,14 +55,18 @@ func Names() []string {
 	return names
 }
 
-// Chain is the HTTP filters of every connection manager, in order.
-func Chain() []*hcmv3.HttpFilter {
-	filters := make([]*hcmv3.HttpFilter, len(order))
-	for i, s := range order {
-		filters[i] = &hcmv3.HttpFilter{
-			Name:       s.name,
-			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: wire.Any(s.config)},
-		}
+// Chain is the HTTP filters of a connection manager, in order, with so many places before routing. All connection managers without any have the same.
+func Chain(places int) []*hcmv3.HttpFilter {
+	filters := make([]*hcmv3.HttpFilter, 0, places+len(order))
+	for place := range places {
+		filters = append(filters, step{BeforeRouting(place), &compositev3.Composite{}}.filter())
+	}
+	for _, s := range order {
+		filters = append(filters, s.filter())
 	}
 	return filters
+}
+
+func (s step) filter() *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{Name: s.name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: wire.Any(s.config)}}
 }

@@ -10,7 +10,7 @@ import (
 
 func TestChain(t *testing.T) {
 	t.Parallel()
-	chain := filter.Chain()
+	chain := filter.Chain(0)
 	names := make([]string, len(chain))
 	for i, f := range chain {
 		prototest.Valid(t, f)
@@ -20,6 +20,13 @@ func TestChain(t *testing.T) {
 		t.Parallel()
 		if !slices.Equal(names, filter.Names()) {
 			t.Errorf("chain is %v, order is %v", names, filter.Names())
+		}
+	})
+	t.Run("has the places before routing first", func(t *testing.T) {
+		t.Parallel()
+		got := filter.Chain(2)
+		if len(got) != len(chain)+2 || got[0].GetName() != filter.BeforeRouting(0) || got[1].GetName() != filter.BeforeRouting(1) {
+			t.Errorf("chain: %v", got)
 		}
 	})
 	t.Run("ends with the router", func(t *testing.T) {

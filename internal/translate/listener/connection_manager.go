@@ -39,7 +39,7 @@ func connectionManager(port ir.Port, chain ir.Chain) *listenerv3.Filter {
 			ConfigSource:    wire.ADS(),
 			RouteConfigName: chain.RouteTable,
 		}},
-		HttpFilters:    filter.Chain(),
+		HttpFilters:    filter.Chain(chain.Filters),
 		AccessLog:      accessLogs,
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 

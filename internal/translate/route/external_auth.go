@@ -3,7 +3,6 @@ package route
 import (
 	"time"
 
-	xdscorev3 "github.com/cncf/xds/go/xds/core/v3"
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -30,18 +29,18 @@ var notCopied = []string{
 
 // externalAuth lets the authorization filter run for one route, with the route's own settings.
 func externalAuth(r *routev3.Route, a *ir.ExternalAuth) {
-	if a == nil {
-		return
+	if a != nil {
+		configure(r, filter.ExternalAuth, running(extAuthz(a)))
 	}
+}
+
+// running has a composite filter run the authorization filter.
+func running(config *extauthzv3.ExtAuthz) *compositev3.CompositePerRoute {
 	action := &compositev3.ExecuteFilterAction{
-		TypedConfig: &corev3.TypedExtensionConfig{Name: extAuthzName, TypedConfig: wire.Any(extAuthz(a))},
+		TypedConfig: &corev3.TypedExtensionConfig{Name: extAuthzName, TypedConfig: wire.Any(config)},
 	}
-	configure(r, filter.ExternalAuth, &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{
-		// There is nothing to match, so this is what happens to every request.
-		OnNoMatch: &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{
-			Action: &xdscorev3.TypedExtensionConfig{Name: extAuthzName, TypedConfig: wire.Any(action)},
-		}},
-	}})
+	// There is nothing to match, so this is what happens to every request.
+	return &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{OnNoMatch: act(extAuthzName, action)}}
 }
 
 func extAuthz(a *ir.ExternalAuth) *extauthzv3.ExtAuthz {

@@ -7,6 +7,7 @@ import (
 	networkinputv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/common_inputs/network/v3"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
@@ -15,14 +16,15 @@ const misdirectedRequest = 421
 
 // guard keeps the routes of a virtual host for the connections of one chain and answers all others with 421. GEP-3567: a client that
 // reuses a connection for another hostname, for which the port has a listener of its own, is told to open a new one.
-func guard(chain string, routes []*routev3.Route) *xdsmatcherv3.Matcher {
+func guard(host ir.VirtualHost, routes []*routev3.Route) *xdsmatcherv3.Matcher {
 	misdirected := &routev3.Route{Name: "misdirected", Match: plainPrefix("/")}
 	fail(misdirected, misdirectedRequest)
+	spareFilters(misdirected, host.Filters)
 	return &xdsmatcherv3.Matcher{
 		MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
 			Input: extension("chain", &networkinputv3.FilterStateInput{Key: filter.ChainName}),
 			TreeType: &xdsmatcherv3.Matcher_MatcherTree_ExactMatchMap{ExactMatchMap: &xdsmatcherv3.Matcher_MatcherTree_MatchMap{
-				Map: map[string]*xdsmatcherv3.Matcher_OnMatch{chain: act("routes", &routev3.RouteList{Routes: routes})},
+				Map: map[string]*xdsmatcherv3.Matcher_OnMatch{host.Chain: act("routes", &routev3.RouteList{Routes: routes})},
 			}},
 		}},
 		OnNoMatch: act("misdirected", misdirected),

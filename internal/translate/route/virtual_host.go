@@ -19,10 +19,11 @@ func VirtualHost(host ir.VirtualHost) *routev3.VirtualHost {
 		}
 	}
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
+	routes = beforeRouting(vh, host.Filters, routes)
 	if host.Chain == "" {
 		vh.Routes = routes
 	} else {
-		vh.Matcher = guard(host.Chain, routes)
+		vh.Matcher = guard(host, routes)
 	}
 	return vh
 }
@@ -45,7 +46,10 @@ func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
 	return r
 }
 
-const internalServerError = 500
+const (
+	notFound            = 404
+	internalServerError = 500
+)
 
 // fail answers with a status. A status Envoy would not take is answered as 500, so that one rule can not spoil its table.
 func fail(r *routev3.Route, status int) {

@@ -1,0 +1,45 @@
+package header
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CheckName says what is wrong with the name of a header, or of a cookie. The standard allows what HTTP does (RFC 9110, token). Definitions
+// check most of them, but not those of every version, and not the names to remove.
+func CheckName(field, name string) string {
+	if isToken(name) {
+		return ""
+	}
+	return fmt.Sprintf("%s %q is not a name that HTTP allows; use letters, digits and hyphens", field, name)
+}
+
+// CheckNames is [CheckName] for all names of some lists.
+func CheckNames(field string, lists ...[]string) string {
+	for _, name := range slices.Concat(lists...) {
+		if message := CheckName(field, name); message != "" {
+			return message
+		}
+	}
+	return ""
+}
+
+func isToken(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// CheckValue says what is wrong with the value of a header (RFC 9110, field-value): control characters end a header, or the connection.
+func CheckValue(field, value string) string {
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return field + " has a line break or another control character; remove it"
+	}
+	return ""
+}

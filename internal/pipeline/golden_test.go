@@ -102,6 +102,9 @@ func irOf(g *graph) map[string]any {
 		tls, _ := g.tls.byGateway.Get(nil, key)
 		out["backend TLS "+key] = tls
 	}
+	for _, key := range g.tracing.Keys(nil) {
+		out["tracing of "+key], _ = g.tracing.Get(nil, key)
+	}
 	for _, key := range g.xbackends.Keys(nil) {
 		r, _ := g.xbackends.Get(nil, key)
 		out["external hostname of XBackend "+key] = r.Hostname
@@ -134,6 +137,9 @@ func statusOf(g *graph) map[string]any {
 	}
 	for _, key := range g.trafficStatus.Keys(nil) {
 		out[string(store.XBackendTrafficPolicy)+"/"+key], _ = g.trafficStatus.Get(nil, key)
+	}
+	for _, key := range g.telemetryStatus.Keys(nil) {
+		out[string(store.XTelemetryPolicy)+"/"+key], _ = g.telemetryStatus.Get(nil, key)
 	}
 	for _, key := range g.xbackendStatus.Keys(nil) {
 		out[string(store.XBackend)+"/"+key], _ = g.xbackendStatus.Get(nil, key)

@@ -45,6 +45,9 @@ type graph struct {
 	xbackendStatus *store.Table[outcome.Policy]
 	selections     *store.Table[selection]
 
+	tracing         *store.Table[*ir.Tracing]
+	telemetryStatus *store.Table[outcome.Policy]
+
 	listeners    *store.Table[*xds.Resource]
 	tables       *store.Table[*xds.Resource]
 	virtualHosts *store.Table[*xds.Resource]
@@ -162,7 +165,8 @@ func newGraph(options ...memo.Option) *graph {
 
 	byFilter := store.NewIndex(g.gateways, "gateway.byFilterBackend", func(_ string, r gateway.Resolved) []string { return r.FilterBackends() })
 	byGatewayFilter := store.NewIndex(g.gateways, "gateway.byGatewayFilterBackend", filterKeys)
-	backends, gatewayBackends := from(byBackend, byFilter), from(byGatewayBackend, byGatewayFilter)
+	bySpans, byGatewaySpans := g.observe()
+	backends, gatewayBackends := from(byBackend, byFilter, bySpans), from(byGatewayBackend, byGatewayFilter, byGatewaySpans)
 	g.resolveXBackends()
 	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
 	g.limitBackends(backends, gatewayBackends)
@@ -190,7 +194,8 @@ func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byG
 		if len(port.Chains) == 0 {
 			return nil
 		}
-		return resource(listenertranslate.Listener(ir.ParseName(name), port))
+		tracing, _ := g.tracing.Get(v, name)
+		return resource(listenertranslate.Listener(ir.ParseName(name), port, tracing))
 	})
 	g.tables = memo.Derive(g.memo, stageTable, from(byTable), sameResource, func(_ *store.View, key string) *xds.Resource {
 		return resource(routetranslate.Table(key))

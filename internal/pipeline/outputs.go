@@ -47,6 +47,7 @@ func (g *graph) collectChanges() {
 	g.trafficStatus.CollectChanges()
 	g.xbackendStatus.CollectChanges()
 	g.selections.CollectChanges()
+	g.telemetryStatus.CollectChanges()
 	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
@@ -135,6 +136,7 @@ func (g *graph) publishStatuses(statuses Statuses) {
 	publishPolicies(statuses, store.BackendTLSPolicy, g.policyStatus)
 	publishPolicies(statuses, store.XBackendTrafficPolicy, g.trafficStatus)
 	publishPolicies(statuses, store.XBackend, g.xbackendStatus)
+	publishPolicies(statuses, store.XTelemetryPolicy, g.telemetryStatus)
 	for _, key := range g.routes.TakeChanged() {
 		kind, name := splitRouteKey(key)
 		if r, ok := g.routes.Get(nil, key); ok {

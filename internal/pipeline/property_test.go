@@ -92,6 +92,10 @@ func (b both) dump(t *testing.T) string {
 		o, _ := b.config.trafficStatus.Get(nil, key)
 		write("traffic policy", key, o)
 	}
+	for _, key := range b.config.telemetryStatus.Keys(nil) {
+		o, _ := b.config.telemetryStatus.Get(nil, key)
+		write("telemetry policy", key, o)
+	}
 	for _, key := range b.config.xbackendStatus.Keys(nil) {
 		o, _ := b.config.xbackendStatus.Get(nil, key)
 		write("xbackend", key, o)

@@ -54,6 +54,7 @@ var makers = []struct {
 	{store.CustomResourceDefinition, World.definition},
 	{store.XBackendTrafficPolicy, World.backendTrafficPolicy},
 	{store.XBackend, World.xbackend},
+	{store.XTelemetryPolicy, World.telemetryPolicy},
 }
 
 // Change makes an object come, change or go.

@@ -35,7 +35,7 @@ func TestClientValidation(t *testing.T) {
 			t.Parallel()
 			port := secure()
 			port.Chains[0].Clients = c.clients
-			got := listener.Listener(edge, port)
+			got := listener.Listener(edge, port, nil)
 			prototest.Valid(t, got)
 			var tls tlsv3.DownstreamTlsContext
 			if err := got.GetFilterChains()[0].GetTransportSocket().GetTypedConfig().UnmarshalTo(&tls); err != nil {

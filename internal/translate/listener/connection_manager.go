@@ -31,7 +31,7 @@ const (
 const connectionManagerName = "envoy.filters.network.http_connection_manager"
 
 // connectionManager turns a connection into requests and looks each up in the chain's route table.
-func connectionManager(port ir.Port, chain ir.Chain) *listenerv3.Filter {
+func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *listenerv3.Filter {
 	manager := &hcmv3.HttpConnectionManager{
 		CodecType:  hcmv3.HttpConnectionManager_AUTO,
 		StatPrefix: statPrefix(port),
@@ -40,6 +40,7 @@ func connectionManager(port ir.Port, chain ir.Chain) *listenerv3.Filter {
 			RouteConfigName: chain.RouteTable,
 		}},
 		HttpFilters:    filter.Chain(chain.Filters),
+		Tracing:        spans(tracing),
 		AccessLog:      accessLogs,
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 

@@ -26,8 +26,8 @@ const (
 func Name(gateway ir.Name, port ir.Port) string { return fmt.Sprintf("%s/%s", gateway, port.ID()) }
 
 // Listener is one socket of a Gateway's proxies, with a filter chain for each of the port's chains. A changed chain drains its own
-// connections and no others.
-func Listener(gateway ir.Name, port ir.Port) *listenerv3.Listener {
+// connections and no others. Its requests become spans as tracing says, none if it is nil.
+func Listener(gateway ir.Name, port ir.Port, tracing *ir.Tracing) *listenerv3.Listener {
 	l := &listenerv3.Listener{
 		Name:                          Name(gateway, port),
 		Address:                       socket(port),
@@ -44,20 +44,20 @@ func Listener(gateway ir.Name, port ir.Port) *listenerv3.Listener {
 		}}
 	}
 	for _, chain := range port.Chains {
-		l.FilterChains = append(l.FilterChains, filterChain(port, chain))
+		l.FilterChains = append(l.FilterChains, filterChain(port, chain, tracing))
 	}
 	return l
 }
 
-func filterChain(port ir.Port, chain ir.Chain) *listenerv3.FilterChain {
+func filterChain(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *listenerv3.FilterChain {
 	fc := &listenerv3.FilterChain{Name: chain.Name}
 	switch {
 	case chain.RouteTable == "":
 		fc.Filters = []*listenerv3.Filter{tcpProxy(port, chain.Stream)}
 	case port.Protocol == ir.HTTPS:
-		fc.Filters = []*listenerv3.Filter{filter.CarryChainName(chain.Name), connectionManager(port, chain)}
+		fc.Filters = []*listenerv3.Filter{filter.CarryChainName(chain.Name), connectionManager(port, chain, tracing)}
 	default:
-		fc.Filters = []*listenerv3.Filter{connectionManager(port, chain)}
+		fc.Filters = []*listenerv3.Filter{connectionManager(port, chain, tracing)}
 	}
 	if port.Protocol.ChoosesByName() {
 		fc.FilterChainMatch = serverName(chain.ServerName)

@@ -35,9 +35,9 @@ func TestListener(t *testing.T) {
 	for _, port := range []ir.Port{plain(), secure()} {
 		t.Run("on an "+string(port.Protocol)+" port is valid and the same every time", func(t *testing.T) {
 			t.Parallel()
-			got := listener.Listener(edge, port)
+			got := listener.Listener(edge, port, nil)
 			prototest.Valid(t, got)
-			if !proto.Equal(got, listener.Listener(edge, port)) {
+			if !proto.Equal(got, listener.Listener(edge, port, nil)) {
 				t.Error("the same port gave another listener")
 			}
 			if want := listener.Name(edge, port); got.GetName() != want {
@@ -59,7 +59,7 @@ func TestListenerChains(t *testing.T) {
 	t.Parallel()
 	t.Run("plain text has one chain for everybody", func(t *testing.T) {
 		t.Parallel()
-		got := listener.Listener(edge, plain())
+		got := listener.Listener(edge, plain(), nil)
 		if len(got.GetFilterChains()) != 1 || got.GetFilterChains()[0].GetFilterChainMatch() != nil || len(got.GetListenerFilters()) != 0 {
 			t.Errorf("got %v", got)
 		}
@@ -75,7 +75,7 @@ func TestListenerChains(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			chain := choose(listener.Listener(edge, secure()), tt.serverName)
+			chain := choose(listener.Listener(edge, secure(), nil), tt.serverName)
 			if chain.GetName() != tt.chain {
 				t.Errorf("%q is answered by %q, want %q", tt.serverName, chain.GetName(), tt.chain)
 			}
@@ -111,7 +111,7 @@ func choose(l *listenerv3.Listener, name string) *listenerv3.FilterChain {
 
 func TestListenerNamesItsCertificates(t *testing.T) {
 	t.Parallel()
-	chain := listener.Listener(edge, secure()).GetFilterChains()[0]
+	chain := listener.Listener(edge, secure(), nil).GetFilterChains()[0]
 	var tls tlsv3.DownstreamTlsContext
 	if err := chain.GetTransportSocket().GetTypedConfig().UnmarshalTo(&tls); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestListenerNamesItsCertificates(t *testing.T) {
 
 func TestConnectionManager(t *testing.T) {
 	t.Parallel()
-	m := manager(t, listener.Listener(edge, plain()).GetFilterChains()[0])
+	m := manager(t, listener.Listener(edge, plain(), nil).GetFilterChains()[0])
 	if m.GetRequestTimeout().AsDuration() != 0 {
 		t.Error("a long request is cut off")
 	}

@@ -40,7 +40,7 @@ func TestStream(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := listener.Listener(edge, ir.Port{Number: 9000, Protocol: ir.TCP, Chains: []ir.Chain{{Name: "tcp", Stream: c.stream}}})
+			l := listener.Listener(edge, ir.Port{Number: 9000, Protocol: ir.TCP, Chains: []ir.Chain{{Name: "tcp", Stream: c.stream}}}, nil)
 			prototest.Valid(t, l)
 			got := map[string]uint32{}
 			proxy := tcpProxy(t, l.GetFilterChains()[0])
@@ -76,7 +76,7 @@ func TestStreamBehindTLS(t *testing.T) {
 	l := listener.Listener(edge, ir.Port{Number: 8443, Protocol: ir.TLS, Chains: []ir.Chain{
 		{Name: "ends", ServerName: "a.example", Certificates: []string{"infra/a"}, Stream: streamTo()},
 		{Name: "passes", ServerName: "b.example", Stream: streamTo()},
-	}})
+	}}, nil)
 	prototest.Valid(t, l)
 	if len(l.GetListenerFilters()) != 1 {
 		t.Error("nobody reads the server name")
@@ -100,7 +100,7 @@ func TestDatagrams(t *testing.T) {
 		ir.StreamBackend{Backend: "shop/a/53/udp", Weight: 70}, ir.StreamBackend{Weight: 20}, ir.StreamBackend{Backend: "shop/b/53/udp", Weight: 10},
 	)
 	port := ir.Port{Number: 53, Protocol: ir.UDP, Chains: []ir.Chain{{Name: "udp", Stream: stream}}}
-	l := listener.Listener(edge, port)
+	l := listener.Listener(edge, port, nil)
 	prototest.Valid(t, l)
 	if l.GetName() != "infra/edge/53/udp" || l.GetAddress().GetSocketAddress().GetProtocol() != corev3.SocketAddress_UDP || l.GetUdpListenerConfig() == nil {
 		t.Errorf("not a UDP listener: %v", l)

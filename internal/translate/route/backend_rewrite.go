@@ -7,6 +7,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 // part is a rule, or the part of it that one backend serves, and the share of requests that reach it.
@@ -42,7 +43,7 @@ func parts(rule *ir.Rule) []part {
 	for i := range backends {
 		p := part{Rule: with(rule, backends[i].Rewrite.Path, backends[i:i+1])}
 		if sum += uint64(backends[i].Weight); sum < total {
-			p.fraction = &corev3.RuntimeFractionalPercent{DefaultValue: share(sum, total)}
+			p.fraction = &corev3.RuntimeFractionalPercent{DefaultValue: wire.Share(sum, total)}
 		}
 		all = append(all, p)
 	}

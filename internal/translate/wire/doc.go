@@ -1,4 +1,4 @@
-// Package wire holds the two shapes every Envoy resource shares: a message packed to bytes that never vary, and "ask over this stream".
-// Enter at [Any] and [ADS].
+// Package wire holds the shapes that Envoy resources share: a message packed to bytes that never vary, "ask over this stream", a share of a whole.
+// Enter at [Any], [ADS] and [Share].
 // It must not know any resource or anything of the intermediate representation.
 package wire

@@ -120,7 +120,8 @@ func newGraph(options ...memo.Option) *graph {
 			return gateway.TableListeners(v, g.gateways, route.GatewayOf(key), key)
 		})
 
-	inputs := route.Inputs{Objects: g.objects, Parents: parents}
+	byScope := store.NewIndex(g.gateways, "gateway.byScope", func(_ string, r gateway.Resolved) []string { return r.Scopes() })
+	inputs := route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope}
 	routes := from(
 		kindKeys(g.objects.HTTPRoutes, store.HTTPRoute), kindKeys(g.objects.GRPCRoutes, store.GRPCRoute),
 		kindKeys(g.objects.TLSRoutes, store.TLSRoute), kindKeys(g.objects.TCPRoutes, store.TCPRoute), kindKeys(g.objects.UDPRoutes, store.UDPRoute),

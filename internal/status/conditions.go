@@ -28,6 +28,8 @@ var (
 		gwv1.GatewayConditionProgrammed,
 		gwv1.GatewayConditionResolvedRefs,
 		gwv1.GatewayConditionInsecureFrontendValidationMode,
+		// GEP-3793 has this word, the module of the standard not yet.
+		"DefaultGateway",
 	)
 	setTypes = ownedTypes(
 		gwv1.ListenerSetConditionAccepted,

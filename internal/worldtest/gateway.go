@@ -25,6 +25,7 @@ func (w World) gateway() metav1.Object {
 	for i := range 1 + w.IntN(4) {
 		gw.Spec.Listeners = append(gw.Spec.Listeners, w.listener(i))
 	}
+	gw.Spec.DefaultScope = pick(w, "", "", gwv1.GatewayDefaultScopeNone, gwv1.GatewayDefaultScopeAll)
 	if w.IntN(4) > 0 {
 		gw.Spec.AllowedListeners = &gwv1.AllowedListeners{Namespaces: &gwv1.ListenerNamespaces{
 			From:     new(pick(w, gwv1.NamespacesFromAll, gwv1.NamespacesFromSame, gwv1.NamespacesFromSelector, gwv1.NamespacesFromNone)),

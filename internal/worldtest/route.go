@@ -7,7 +7,7 @@ import (
 )
 
 func (w World) common() gwv1.CommonRouteSpec {
-	var spec gwv1.CommonRouteSpec
+	spec := gwv1.CommonRouteSpec{UseDefaultGateways: pick(w, "", "", gwv1.GatewayDefaultScopeNone, gwv1.GatewayDefaultScopeAll)}
 	for range 1 + w.IntN(2) {
 		ref := gwv1.ParentReference{Name: pick[gwv1.ObjectName](w, "one", "two"), Namespace: new(gwv1.Namespace(pick(w, namespaces...)))}
 		if w.IntN(3) == 0 {

@@ -107,7 +107,9 @@ func TestTelemetryPolicy(t *testing.T) {
 	w.expectSpans(t, spans, address, unsampled, 0)
 
 	w.change(t, policy, func(c *gwxv1alpha1.TracingConfig) {
-		c.ParentBasedSampling.SamplingRate = &gwv1.Fraction{Numerator: 0}
+		c.ParentBasedSampling = gwxv1alpha1.ParentBasedSampling{
+			Mode: gwxv1alpha1.ParentBasedSamplingModeEnabled, SamplingRate: &gwv1.Fraction{Numerator: 0},
+		}
 	})
 	w.expectSpans(t, spans, address, sampled, 0)
 	w.expectSpans(t, spans, address, nil, 20)

@@ -28,7 +28,9 @@ type Resolved struct {
 	Conditions []outcome.Condition
 	// ClientCertificate names the key pair that proxies show to backends, empty if none.
 	ClientCertificate string
-	Generation        int64
+	// DefaultScope is which routes it takes that do not name it, empty for none.
+	DefaultScope string
+	Generation   int64
 }
 
 // Resolve resolves the Gateway of that key. Of its class it reads only the verdict.
@@ -49,8 +51,9 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 		Listeners:         listeners,
 		Sets:              sets,
 		Accepted:          acceptance(gw, listeners[:len(gw.Spec.Listeners)]),
-		Conditions:        slices.Concat(resolvedRefs(gw, problem), insecureValidation(gw)),
+		Conditions:        slices.Concat(resolvedRefs(gw, problem), insecureValidation(gw), defaultGateway(gw)),
 		ClientCertificate: certificate,
+		DefaultScope:      defaultScope(gw),
 		Generation:        gw.Generation,
 	}
 	r.judgeSets()

@@ -51,6 +51,8 @@ type Listener struct {
 // findings collects what is wrong with a listener while it is being looked at.
 type findings struct {
 	accepted, resolved, conflicted *refs.Problem
+	// ignored are options that mean nothing to us.
+	ignored []string
 }
 
 // resolveListeners resolves the merged list: each listener is judged on its own first, then against those before it.
@@ -101,6 +103,7 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 		l.takeClients(v, objects, gw, &found)
 	}
 	l.takeFilters(v, objects, e, &found)
+	found.ignored = ignoredOptions(spec)
 	l.Conditions = found.conditions()
 	return l
 }
@@ -242,6 +245,19 @@ func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, e ent
 	return first
 }
 
+// ignoredOptions are the options of TLS, none of which is known here.
+func ignoredOptions(spec *gwv1.Listener) []string {
+	if spec.TLS == nil {
+		return nil
+	}
+	var names []string
+	for name := range spec.TLS.Options {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return names
+}
+
 func (f findings) conditions() []outcome.Condition {
 	accepted := outcome.Condition{
 		Type: string(gwv1.ListenerConditionAccepted), State: outcome.True,
@@ -254,6 +270,9 @@ func (f findings) conditions() []outcome.Condition {
 	conflicted := outcome.Condition{
 		Type: string(gwv1.ListenerConditionConflicted), State: outcome.False,
 		Reason: string(gwv1.ListenerReasonNoConflicts), Message: "no other listener claims the same port and hostname",
+	}
+	if len(f.ignored) > 0 {
+		accepted.Message += "; these TLS options mean nothing to Gatewright: " + strings.Join(f.ignored, ", ")
 	}
 	if f.accepted != nil {
 		accepted.State, accepted.Reason, accepted.Message = outcome.False, f.accepted.Reason, f.accepted.Message

@@ -17,7 +17,7 @@ func GRPC(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	r := requestRoute{
-		kind: store.GRPCRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP2,
+		kind: store.GRPCRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP2,
 	}
 	for i := range route.Spec.Rules {
 		r.rules = append(r.rules, grpcRule(&route.Spec.Rules[i]))

@@ -16,7 +16,7 @@ func HTTP(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	r := requestRoute{
-		kind: store.HTTPRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP1,
+		kind: store.HTTPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP1,
 	}
 	for i := range route.Spec.Rules {
 		r.rules = append(r.rules, httpRule(&route.Spec.Rules[i]))

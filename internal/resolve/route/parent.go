@@ -17,6 +17,8 @@ import (
 type Inputs struct {
 	Objects *store.Objects
 	Parents *store.Table[gateway.Parent]
+	// Defaults has the Gateways that take routes which do not name them, by [gateway.Resolved.Scopes].
+	Defaults *store.Index[gateway.Resolved]
 }
 
 // binding is what attaching a route to its parents gave.
@@ -31,7 +33,7 @@ type binding struct {
 type subject struct {
 	kind      string
 	namespace string
-	parents   []gwv1.ParentReference
+	spec      gwv1.CommonRouteSpec
 	hostnames []gwv1.Hostname
 }
 
@@ -39,7 +41,7 @@ type subject struct {
 // judged by itself.
 func (in Inputs) bind(v *store.View, s subject) binding {
 	var b binding
-	for _, ref := range s.parents {
+	for _, ref := range in.parents(v, s) {
 		kind, ok := parentKind(ref)
 		if !ok {
 			continue
@@ -61,6 +63,33 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 	slices.SortStableFunc(b.attachments, compareAttachments)
 	b.attachments = slices.CompactFunc(b.attachments, func(x, y Attachment) bool { return compareAttachments(x, y) == 0 })
 	return b
+}
+
+// parents are the references of a route, and behind them those to default Gateways that it does not have. GEP-3793: a route that uses default
+// Gateways is treated as if it named each.
+func (in Inputs) parents(v *store.View, s subject) []gwv1.ParentReference {
+	refs := s.spec.ParentRefs
+	if s.spec.UseDefaultGateways == "" || s.spec.UseDefaultGateways == gwv1.GatewayDefaultScopeNone {
+		return refs
+	}
+	refs = slices.Clone(refs)
+	for _, key := range in.Defaults.Keys(v, string(s.spec.UseDefaultGateways)) {
+		namespace, name := store.SplitKey(key)
+		named := slices.ContainsFunc(s.spec.ParentRefs, func(ref gwv1.ParentReference) bool {
+			kind, ok := parentKind(ref)
+			home := s.namespace
+			if ref.Namespace != nil {
+				home = string(*ref.Namespace)
+			}
+			return ok && kind == store.Gateway && home == namespace && string(ref.Name) == name
+		})
+		if !named {
+			refs = append(refs, gwv1.ParentReference{
+				Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind(store.Gateway)), Namespace: new(gwv1.Namespace(namespace)), Name: gwv1.ObjectName(name),
+			})
+		}
+	}
+	return refs
 }
 
 func compareAttachments(a, b Attachment) int {

@@ -15,7 +15,7 @@ import (
 type requestRoute struct {
 	kind      store.Kind
 	meta      *metav1.ObjectMeta
-	parents   []gwv1.ParentReference
+	common    gwv1.CommonRouteSpec
 	hostnames []gwv1.Hostname
 	rules     []requestRule
 	// protocol is what backends are spoken to in that do not say.
@@ -35,7 +35,7 @@ type requestRule struct {
 // requests resolves a route that forwards single requests.
 func (in Inputs) requests(v *store.View, route requestRoute) Resolved {
 	kind, namespace := string(route.kind), route.meta.Namespace
-	b := in.bind(v, subject{kind: kind, namespace: namespace, parents: route.parents, hostnames: route.hostnames})
+	b := in.bind(v, subject{kind: kind, namespace: namespace, spec: route.common, hostnames: route.hostnames})
 	if len(b.parents) == 0 {
 		return Resolved{}
 	}

@@ -15,7 +15,7 @@ import (
 type streamRoute struct {
 	kind      store.Kind
 	meta      *metav1.ObjectMeta
-	parents   []gwv1.ParentReference
+	common    gwv1.CommonRouteSpec
 	hostnames []gwv1.Hostname
 	// rules holds the backends of each rule.
 	rules    [][]gwv1.BackendRef
@@ -29,7 +29,7 @@ func TLS(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	s := streamRoute{
-		kind: store.TLSRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, hostnames: route.Spec.Hostnames, protocol: ir.BackendTCP,
+		kind: store.TLSRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, hostnames: route.Spec.Hostnames, protocol: ir.BackendTCP,
 	}
 	for _, rule := range route.Spec.Rules {
 		s.rules = append(s.rules, rule.BackendRefs)
@@ -43,7 +43,7 @@ func TCP(v *store.View, in Inputs, key string) Resolved {
 	if !ok {
 		return Resolved{}
 	}
-	s := streamRoute{kind: store.TCPRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, protocol: ir.BackendTCP}
+	s := streamRoute{kind: store.TCPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, protocol: ir.BackendTCP}
 	for _, rule := range route.Spec.Rules {
 		s.rules = append(s.rules, rule.BackendRefs)
 	}
@@ -56,7 +56,7 @@ func UDP(v *store.View, in Inputs, key string) Resolved {
 	if !ok {
 		return Resolved{}
 	}
-	s := streamRoute{kind: store.UDPRoute, meta: &route.ObjectMeta, parents: route.Spec.ParentRefs, protocol: ir.BackendUDP}
+	s := streamRoute{kind: store.UDPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, protocol: ir.BackendUDP}
 	for _, rule := range route.Spec.Rules {
 		s.rules = append(s.rules, rule.BackendRefs)
 	}
@@ -65,7 +65,7 @@ func UDP(v *store.View, in Inputs, key string) Resolved {
 
 // stream resolves the one rule such a route has. Older versions of the standard allow more and give them no meaning.
 func (in Inputs) stream(v *store.View, s streamRoute) Resolved {
-	b := in.bind(v, subject{kind: string(s.kind), namespace: s.meta.Namespace, parents: s.parents, hostnames: s.hostnames})
+	b := in.bind(v, subject{kind: string(s.kind), namespace: s.meta.Namespace, spec: s.common, hostnames: s.hostnames})
 	if len(b.parents) == 0 {
 		return Resolved{}
 	}

@@ -164,10 +164,7 @@ func newGraph(options ...memo.Option) *graph {
 			return ir.Port{}
 		})
 
-	byFilter := store.NewIndex(g.gateways, "gateway.byFilterBackend", func(_ string, r gateway.Resolved) []string { return r.FilterBackends() })
-	byGatewayFilter := store.NewIndex(g.gateways, "gateway.byGatewayFilterBackend", filterKeys)
-	bySpans, byGatewaySpans := g.observe()
-	backends, gatewayBackends := from(byBackend, byFilter, bySpans), from(byGatewayBackend, byGatewayFilter, byGatewaySpans)
+	backends, gatewayBackends := g.backends(byBackend, byGatewayBackend)
 	g.resolveXBackends()
 	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
 	g.limitBackends(backends, gatewayBackends)
@@ -176,6 +173,14 @@ func newGraph(options ...memo.Option) *graph {
 	g.translateSecrets(from(byCertificate, byBackendCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
+}
+
+// backends are all that anybody sends anything to, by name and by Gateway: routes, filters of listeners, and whoever makes spans.
+func (g *graph) backends(byRoute, byGatewayRoute store.Source) (names, keys []store.Source) {
+	byFilter := store.NewIndex(g.gateways, "gateway.byFilterBackend", func(_ string, r gateway.Resolved) []string { return r.FilterBackends() })
+	byGatewayFilter := store.NewIndex(g.gateways, "gateway.byGatewayFilterBackend", filterKeys)
+	bySpans, byGatewaySpans := g.observe()
+	return from(byRoute, byFilter, bySpans), from(byGatewayRoute, byGatewayFilter, byGatewaySpans)
 }
 
 // contest lists the stages that decide between routes of different kinds.

@@ -40,6 +40,8 @@ func TestBackendTrustBundle(t *testing.T) {
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(response).Encode(live.Answer{Pod: "secure"})
 	})}
+	// What the proxy trusts is asked of each connection, so none may be used twice.
+	server.SetKeepAlivesEnabled(false)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	address := w.Gateway(t, "gateway")

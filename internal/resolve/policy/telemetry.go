@@ -122,7 +122,7 @@ func fraction(field string, f *gwv1.Fraction) (ir.Fraction, string) {
 	if f.Numerator < 0 || denominator < 1 || f.Numerator > denominator {
 		return ir.Fraction{}, fmt.Sprintf("%s %d/%d is not a share of a whole; use a numerator from 0 to the denominator", field, f.Numerator, denominator)
 	}
-	return ir.Fraction{Numerator: uint32(f.Numerator), Denominator: uint32(denominator)}, "" //nolint:gosec // not negative, see above
+	return ir.Fraction{Numerator: uint32(f.Numerator), Denominator: uint32(denominator)}, ""
 }
 
 func (r ResolvedTelemetry) before(other ResolvedTelemetry) bool {

@@ -1,0 +1,78 @@
+package pipeline
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// kindTypes are the types of all kinds of the Gateway API that are read. XMesh is for service meshes.
+var kindTypes = map[store.Kind]any{
+	store.GatewayClass: gwv1.GatewayClass{}, store.Gateway: gwv1.Gateway{}, store.ListenerSet: gwv1.ListenerSet{},
+	store.HTTPRoute: gwv1.HTTPRoute{}, store.GRPCRoute: gwv1.GRPCRoute{}, store.TLSRoute: gwv1.TLSRoute{}, store.TCPRoute: gwv1.TCPRoute{}, store.UDPRoute: gwv1.UDPRoute{},
+	store.BackendTLSPolicy: gwv1.BackendTLSPolicy{}, store.ReferenceGrant: gwv1.ReferenceGrant{},
+	store.XBackend: gwxv1alpha1.XBackend{}, store.XBackendTrafficPolicy: gwxv1alpha1.XBackendTrafficPolicy{}, store.XTelemetryPolicy: gwxv1alpha1.XTelemetryPolicy{},
+}
+
+// TestEveryFieldIsDecided compares the fields of every kind with the list of what becomes of each.
+func TestEveryFieldIsDecided(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("testdata/fields.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		path, verdict, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if path == "" || path == "#" {
+			continue
+		}
+		if !slices.Contains([]string{"served", "refused", "named", "informational"}, verdict) || decided[path] != "" {
+			t.Errorf("%q is no verdict, or the second", line)
+		}
+		decided[path] = verdict
+	}
+	for _, custom := range store.Customs {
+		kind, ok := kindTypes[custom.Kind]
+		if !ok {
+			t.Errorf("nobody looked at the fields of %s", custom.Kind)
+			continue
+		}
+		spec, _ := reflect.TypeOf(kind).FieldByName("Spec")
+		for _, path := range fields(string(custom.Kind), spec.Type) {
+			if decided[path] == "" {
+				t.Errorf("nobody decided what becomes of %s: serve it, or have a condition name it, and add it to testdata/fields.txt", path)
+			}
+			delete(decided, path)
+		}
+	}
+	for path := range decided {
+		t.Errorf("there is no field %s any more", path)
+	}
+}
+
+// fields lists the paths of all fields that hold a value, by their names in YAML. A type of Kubernetes itself is one value.
+func fields(path string, t reflect.Type) []string {
+	switch {
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice:
+		return fields(path, t.Elem())
+	case t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), "sigs.k8s.io/gateway-api/"):
+		return []string{path}
+	}
+	var paths []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name != "" {
+			name = "." + name
+		}
+		paths = append(paths, fields(path+name, t.Field(i).Type)...)
+	}
+	return paths
+}

@@ -103,13 +103,11 @@ func newGraph(options ...memo.Option) *graph {
 		func(v *store.View, key string) gateway.Resolved { return gateway.Resolve(v, g.objects, g.classes, key) })
 	byPort := store.NewIndex(g.gateways, "gateway.byPort", portKeys)
 	byTable := store.NewIndex(g.gateways, "gateway.byTable", tableKeys)
-	byListenerTable := store.NewIndex(g.gateways, "gateway.byListenerTable",
-		func(_ string, r gateway.Resolved) []string { return r.Tables() })
+	byListenerTable := store.NewIndex(g.gateways, "gateway.byListenerTable", func(_ string, r gateway.Resolved) []string { return r.Tables() })
 	byDomain := store.NewIndex(g.gateways, "gateway.byDomain", domainKeys)
 	byCertificate := store.NewIndex(g.gateways, "gateway.byCertificate",
 		func(_ string, r gateway.Resolved) []string { return r.Certificates() })
-	byAuthorities := store.NewIndex(g.gateways, "gateway.byAuthorities",
-		func(_ string, r gateway.Resolved) []string { return r.Authorities() })
+	byAuthorities := store.NewIndex(g.gateways, "gateway.byAuthorities", func(_ string, r gateway.Resolved) []string { return r.Authorities() })
 
 	parents := memo.Derive(g.memo, stageParent, from(g.gateways, kindKeys(g.objects.ListenerSets, store.ListenerSet)), deepEqual[gateway.Parent],
 		func(v *store.View, key string) gateway.Parent {
@@ -188,7 +186,8 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 	byKind := store.NewIndex(routes, "route.byKind", func(_ string, r route.Resolved) []string { return r.KindKeys() })
 	present := memo.Derive(g.memo, stageRouteKinds, from(byKind), deepEqual[bool],
 		func(v *store.View, key string) bool { return byKind.Len(v, key) > 0 })
-	c := route.Contest{Routes: routes, ByKind: byKind, Present: present}
+	byStream := store.NewIndex(routes, "route.byStream", func(_ string, r route.Resolved) []string { return r.StreamKeys() })
+	c := route.Contest{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream}
 	return memo.Derive(g.memo, stageContest, keys, deepEqual[route.Resolved], c.Settle)
 }
 

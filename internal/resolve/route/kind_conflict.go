@@ -40,12 +40,17 @@ type Contest struct {
 	// Present says, for each of these keys, whether there is any such route. It is apart so that where a listener has one kind only, a
 	// route does not depend on the others.
 	Present *store.Table[bool]
+	// ByStream has the routes that want whole connections by [Resolved.StreamKeys].
+	ByStream *store.Index[Resolved]
 }
 
 // Settle is the route of that key without the listeners where it loses. The standard: of two routes of different kinds whose hostnames
 // intersect, a listener takes the older, then the one whose name comes first. One that is not taken itself does not stand in the way.
 func (c Contest) Settle(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
+	if r.Stream != nil {
+		return c.outranked(v, key, r)
+	}
 	if !slices.ContainsFunc(r.Attachments, func(a Attachment) bool { return c.contested(v, r, a) }) {
 		return r
 	}

@@ -55,10 +55,6 @@ func namedChains(listener ir.Chain, streams map[string]*ir.Stream) []ir.Chain {
 func streamsOf(
 	v *store.View, routes *store.Table[Resolved], byListener *store.Index[Resolved], gatewayKey string, port ir.Port, listener ir.Chain,
 ) map[string]*ir.Stream {
-	type claim struct {
-		route    Resolved
-		original int
-	}
 	best := map[string]claim{}
 	for _, key := range byListener.Keys(v, ListenerKey(gatewayKey, listener.Name)) {
 		r, _ := routes.Get(v, key)
@@ -68,7 +64,7 @@ func streamsOf(
 			}
 			c := claim{route: r, original: specificity(h.Original)}
 			known, taken := best[h.Domain]
-			if !taken || cmp.Or(cmp.Compare(known.original, c.original), compareAge(c.route, known.route)) < 0 {
+			if !taken || c.before(known) {
 				best[h.Domain] = c
 			}
 		}

@@ -64,7 +64,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Reader: statuses, Client: statuses, Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
-	p.pipeline = pipeline.New(p.proxies, p.fleets, p.selectors, statusSink{p.statuses}, metrics.Registry)
+	p.pipeline = pipeline.New(p.proxies, p.fleets, p.selectors, statusSink{p.statuses}, metrics.Registry, pipeline.WithLog(log))
 	callers := identity.New(identity.Config{
 		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
 		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,

@@ -9,7 +9,6 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/worldtest"
-	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // secured is two Gateways in front of a Service with a policy; one of them has a certificate of its own.
@@ -74,7 +73,7 @@ func TestGatewayTLSBackendClientCertificate(t *testing.T) {
 	if named.ClientCertificate != "infra/client" || nameless.ClientCertificate != "" {
 		t.Errorf("certificates are %q and %q", named.ClientCertificate, nameless.ClientCertificate)
 	}
-	if pair, _ := g.certificates.Get(nil, "infra/named|infra/client"); pair == nil {
+	if pair, _ := g.certificates.Get(nil, "infra/named|infra/client"); pair.resource == nil {
 		t.Error("the Gateway that shows the certificate does not get it")
 	}
 	if g.certificates.Has("infra/nameless|infra/client") {
@@ -87,16 +86,16 @@ func TestRotationChangesNoCluster(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change store.Change
-		table  func(g *graph) *store.Table[*xds.Resource]
+		table  func(g *graph) *store.Table[translation]
 		key    string
 	}{
 		{
 			"of authorities", authoritiesIn(1),
-			func(g *graph) *store.Table[*xds.Resource] { return g.authorities }, "infra/named|ConfigMap/infra/ca",
+			func(g *graph) *store.Table[translation] { return g.authorities }, "infra/named|ConfigMap/infra/ca",
 		},
 		{
 			"of a client certificate", clientPair(1),
-			func(g *graph) *store.Table[*xds.Resource] { return g.certificates }, "infra/named|infra/client",
+			func(g *graph) *store.Table[translation] { return g.certificates }, "infra/named|infra/client",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +105,7 @@ func TestRotationChangesNoCluster(t *testing.T) {
 			g.objects.Apply(c.change)
 			report := g.memo.Run()
 			after, _ := c.table(g).Get(nil, c.key)
-			if before == nil || after == nil || before.Version() == after.Version() {
+			if before.resource == nil || after.resource == nil || sameTranslation(before, after) {
 				t.Error("the new certificate was not handed out")
 			}
 			if report.Changed[stageCluster] != 0 || report.Computed[stageRoute] != 0 {

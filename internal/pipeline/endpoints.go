@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	corev1 "k8s.io/api/core/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
@@ -17,7 +18,7 @@ const stageEndpoints = "endpoints"
 type endpointGraph struct {
 	memo        *memo.Graph
 	objects     *store.Objects
-	assignments *store.Table[*xds.Resource]
+	assignments *store.Table[translation]
 }
 
 func newEndpointGraph(options ...memo.Option) *endpointGraph {
@@ -30,18 +31,19 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 	xbackends := store.NewIndex(g.objects.XBackends, "XBackend.byPort", func(_ string, b *gwxv1alpha1.XBackend) []string {
 		return endpoints.XBackendKeys(b)
 	})
-	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameResource, func(v *store.View, key string) *xds.Resource {
-		return resource(endpoints.LoadAssignment(v, g.objects, key))
+	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameTranslation, func(v *store.View, key string) translation {
+		return checked(func() *endpointv3.ClusterLoadAssignment { return endpoints.LoadAssignment(v, g.objects, key) })
 	})
 	g.assignments.CollectChanges()
 	return g
 }
 
-// changes takes the assignments that are different now.
-func (g *endpointGraph) changes() map[string]*xds.Resource {
-	changes := map[string]*xds.Resource{}
-	for _, key := range g.assignments.TakeChanged() {
-		changes[key], _ = g.assignments.Get(nil, key)
+// changes takes the assignments that are different now, and what was kept from proxies.
+func (g *endpointGraph) changes() (map[string]*xds.Resource, []found) {
+	different, flaws := takeResources(g.assignments, func(key string) xds.Change { return xds.Change{Type: xds.Endpoints, Name: key} })
+	changes := make(map[string]*xds.Resource, len(different))
+	for _, change := range different {
+		changes[change.Name] = change.Resource
 	}
-	return changes
+	return changes, flaws
 }

@@ -3,7 +3,10 @@ package pipeline
 import (
 	"reflect"
 
-	"google.golang.org/protobuf/proto"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
@@ -16,7 +19,7 @@ import (
 	clustertranslate "github.com/gatewright/gatewright/internal/translate/cluster"
 	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
 	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
-	"github.com/gatewright/gatewright/internal/xds"
+	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 // graph is every stage of the configuration lane, from objects to what proxies, fleets and conditions should be.
@@ -48,12 +51,12 @@ type graph struct {
 	tracing         *store.Table[*ir.Tracing]
 	telemetryStatus *store.Table[outcome.Policy]
 
-	listeners    *store.Table[*xds.Resource]
-	tables       *store.Table[*xds.Resource]
-	virtualHosts *store.Table[*xds.Resource]
-	clusters     *store.Table[*xds.Resource]
-	certificates *store.Table[*xds.Resource]
-	authorities  *store.Table[*xds.Resource]
+	listeners    *store.Table[translation]
+	tables       *store.Table[translation]
+	virtualHosts *store.Table[translation]
+	clusters     *store.Table[translation]
+	certificates *store.Table[translation]
+	authorities  *store.Table[translation]
 }
 
 // gatewayOutcome is what became of a Gateway, if it is ours.
@@ -193,28 +196,34 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 
 // translate lists the stages that make Envoy's resources.
 func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend []store.Source) {
-	g.listeners = memo.Derive(g.memo, stageListener, from(g.ports), sameResource, func(v *store.View, key string) *xds.Resource {
+	g.listeners = memo.Derive(g.memo, stageListener, from(g.ports), sameTranslation, func(v *store.View, key string) translation {
 		name, _ := splitKey(key)
 		port, _ := g.ports.Get(v, key)
 		if len(port.Chains) == 0 {
-			return nil
+			return translation{}
 		}
 		tracing, _ := g.tracing.Get(v, name)
-		return resource(listenertranslate.Listener(ir.ParseName(name), port, tracing))
+		return checked(func() *listenerv3.Listener { return listenertranslate.Listener(ir.ParseName(name), port, tracing) })
 	})
-	g.tables = memo.Derive(g.memo, stageTable, from(byTable), sameResource, func(_ *store.View, key string) *xds.Resource {
-		return resource(routetranslate.Table(key))
+	g.tables = memo.Derive(g.memo, stageTable, from(byTable), sameTranslation, func(_ *store.View, key string) translation {
+		return checked(func() *routev3.RouteConfiguration { return routetranslate.Table(key) })
 	})
-	g.virtualHosts = memo.Derive(g.memo, stageHostProto, from(g.hosts), sameResource, func(v *store.View, key string) *xds.Resource {
+	g.virtualHosts = memo.Derive(g.memo, stageHostProto, from(g.hosts), sameTranslation, func(v *store.View, key string) translation {
 		host, _ := g.hosts.Get(v, key)
-		return resource(routetranslate.VirtualHost(host))
+		var flaws []wire.Flaw
+		t := checked(func() (proto *routev3.VirtualHost) {
+			proto, flaws = routetranslate.VirtualHost(host)
+			return proto
+		})
+		t.flaws = append(flaws, t.flaws...)
+		return t
 	})
-	protos := memo.Derive(g.memo, stageClusterProto, byBackend, sameResource, func(v *store.View, key string) *xds.Resource {
+	protos := memo.Derive(g.memo, stageClusterProto, byBackend, sameTranslation, func(v *store.View, key string) translation {
 		tls, _ := g.tls.byBackend.Get(v, key)
 		return g.cluster(v, key, tls)
 	})
 	// Gateways share the bytes of a cluster, except where they show certificates of their own.
-	g.clusters = memo.Derive(g.memo, stageCluster, byGatewayBackend, sameResource, func(v *store.View, key string) *xds.Resource {
+	g.clusters = memo.Derive(g.memo, stageCluster, byGatewayBackend, sameTranslation, func(v *store.View, key string) translation {
 		_, name := splitKey(key)
 		if tls, _ := g.tls.byGateway.Get(v, key); tls != nil && tls.ClientCertificate != "" {
 			return g.cluster(v, name, tls)
@@ -225,10 +234,10 @@ func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byG
 }
 
 // cluster is the way to a backend by its name.
-func (g *graph) cluster(v *store.View, name string, tls *ir.BackendTLS) *xds.Resource {
+func (g *graph) cluster(v *store.View, name string, tls *ir.BackendTLS) translation {
 	backend, ok := ir.ParseBackend(name)
 	if !ok {
-		return nil
+		return translation{}
 	}
 	way := clustertranslate.Way{TLS: tls}
 	way.Budget, _ = g.retryBudgets.Get(v, name)
@@ -236,43 +245,27 @@ func (g *graph) cluster(v *store.View, name string, tls *ir.BackendTLS) *xds.Res
 		own, _ := g.xbackends.Get(v, backend.Object.String())
 		way.Hostname = own.Hostname
 	}
-	return resource(clustertranslate.Cluster(backend, way))
+	return checked(func() *clusterv3.Cluster { return clustertranslate.Cluster(backend, way) })
 }
 
 // translateSecrets lists the stages that make what is kept apart from listeners and clusters so that it can be rotated.
 func (g *graph) translateSecrets(byCertificate, byAuthorities []store.Source) {
-	g.certificates = memo.Derive(g.memo, stageCertificate, byCertificate, sameResource, func(v *store.View, key string) *xds.Resource {
+	g.certificates = memo.Derive(g.memo, stageCertificate, byCertificate, sameTranslation, func(v *store.View, key string) translation {
 		_, name := splitKey(key)
 		certificate, problem := refs.KeyPair(v, g.objects, name)
 		if problem != nil {
-			return nil
+			return translation{}
 		}
-		return resource(listenertranslate.Secret(certificate))
+		return checked(func() *tlsv3.Secret { return listenertranslate.Secret(certificate) })
 	})
-	g.authorities = memo.Derive(g.memo, stageAuthorities, byAuthorities, sameResource, func(v *store.View, key string) *xds.Resource {
+	g.authorities = memo.Derive(g.memo, stageAuthorities, byAuthorities, sameTranslation, func(v *store.View, key string) translation {
 		_, name := splitKey(key)
 		bundle, problem := refs.AuthoritiesNamed(v, g.objects, name)
 		if problem != nil {
-			return nil
+			return translation{}
 		}
-		return resource(listenertranslate.Authorities(bundle))
+		return checked(func() *tlsv3.Secret { return listenertranslate.Authorities(bundle) })
 	})
-}
-
-// resource marshals a message. One that has no wire format is left out; objects from the API server never make such a message.
-func resource(message proto.Message) *xds.Resource {
-	r, err := xds.NewResource(message)
-	if err != nil {
-		return nil
-	}
-	return r
-}
-
-func sameResource(a, b *xds.Resource) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Version() == b.Version()
 }
 
 func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }

@@ -13,6 +13,7 @@ type metrics struct {
 	rounds   *prometheus.HistogramVec
 	computed *prometheus.CounterVec
 	changed  *prometheus.CounterVec
+	flaws    *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -30,8 +31,12 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "gatewright_pipeline_changed_total",
 			Help: "Values that came out different, by stage.",
 		}, []string{"stage"}),
+		flaws: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gatewright_pipeline_flaws_total",
+			Help: "Parts of resources that were left out because Envoy's own constraints do not hold, by type. Each is a bug.",
+		}, []string{"type"}),
 	}
-	registerer.MustRegister(m.rounds, m.computed, m.changed)
+	registerer.MustRegister(m.rounds, m.computed, m.changed, m.flaws)
 	return m
 }
 

@@ -48,27 +48,25 @@ func (g *graph) collectChanges() {
 	g.xbackendStatus.CollectChanges()
 	g.selections.CollectChanges()
 	g.telemetryStatus.CollectChanges()
-	for _, t := range []*store.Table[*xds.Resource]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
+	for _, t := range []*store.Table[translation]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
 		t.CollectChanges()
 	}
 }
 
-// resourceChanges takes what proxies have to learn.
-func (g *graph) resourceChanges() []xds.Change {
+// resourceChanges takes what proxies have to learn, and what was kept from them.
+func (g *graph) resourceChanges() ([]xds.Change, []found) {
 	var changes []xds.Change
-	take := func(table *store.Table[*xds.Resource], describe func(key string) xds.Change) {
-		for _, key := range table.TakeChanged() {
-			change := describe(key)
-			change.Resource, _ = table.Get(nil, key)
-			changes = append(changes, change)
-		}
+	var flaws []found
+	take := func(table *store.Table[translation], describe func(key string) xds.Change) {
+		different, flawed := takeResources(table, describe)
+		changes, flaws = append(changes, different...), append(flaws, flawed...)
 	}
 	take(g.clusters, func(key string) xds.Change {
 		group, name := splitKey(key)
 		backend, _ := ir.ParseBackend(name)
 		return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: backend.EndpointsName()}
 	})
-	for _, secrets := range []*store.Table[*xds.Resource]{g.certificates, g.authorities} {
+	for _, secrets := range []*store.Table[translation]{g.certificates, g.authorities} {
 		take(secrets, func(key string) xds.Change {
 			group, name := splitKey(key)
 			return xds.Change{Group: group, Type: xds.Secret, Name: name}
@@ -85,7 +83,7 @@ func (g *graph) resourceChanges() []xds.Change {
 		table, domain := splitKey(key)
 		return xds.Change{Group: route.GatewayOf(table), Type: xds.VirtualHost, Table: table, Name: domain}
 	})
-	return changes
+	return changes, flaws
 }
 
 // publishFleets says which fleets should run, and how.

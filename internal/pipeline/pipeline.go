@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,27 +14,44 @@ import (
 type Pipeline struct {
 	config    *lane
 	endpoints *lane
+	metrics   *metrics
+	log       *slog.Logger
 }
 
+// Option changes how a pipeline is made.
+type Option func(*Pipeline)
+
+// WithLog says where to write what should never happen.
+func WithLog(log *slog.Logger) Option { return func(p *Pipeline) { p.log = log } }
+
 // New connects the lanes to where their results go.
-func New(proxies Proxies, fleets Fleets, selectors Selectors, statuses Statuses, registerer prometheus.Registerer) *Pipeline {
+func New(proxies Proxies, fleets Fleets, selectors Selectors, statuses Statuses, registerer prometheus.Registerer, options ...Option) *Pipeline {
 	m := newMetrics(registerer)
 	g, e := newGraph(), newEndpointGraph()
-	return &Pipeline{
-		config: &lane{
-			name: "config", inbox: newInbox(), objects: g.objects, graph: g.memo, metrics: m,
-			publish: func() {
-				proxies.Apply(g.resourceChanges())
-				g.publishFleets(fleets)
-				g.publishSelectors(selectors)
-				g.publishStatuses(statuses)
-			},
-		},
-		endpoints: &lane{
-			name: "endpoints", inbox: newInbox(), objects: e.objects, graph: e.memo, metrics: m,
-			publish: func() { proxies.ApplyEndpoints(e.changes()) },
+	p := &Pipeline{metrics: m, log: slog.New(slog.DiscardHandler)}
+	for _, set := range options {
+		set(p)
+	}
+	p.config = &lane{
+		name: "config", inbox: newInbox(), objects: g.objects, graph: g.memo, metrics: m,
+		publish: func() {
+			changes, flaws := g.resourceChanges()
+			proxies.Apply(changes)
+			p.tell(flaws)
+			g.publishFleets(fleets)
+			g.publishSelectors(selectors)
+			g.publishStatuses(statuses)
 		},
 	}
+	p.endpoints = &lane{
+		name: "endpoints", inbox: newInbox(), objects: e.objects, graph: e.memo, metrics: m,
+		publish: func() {
+			changes, flaws := e.changes()
+			proxies.ApplyEndpoints(changes)
+			p.tell(flaws)
+		},
+	}
+	return p
 }
 
 // Put takes a change in. It never blocks.

@@ -11,7 +11,6 @@ import (
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/worldtest"
-	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // steps is how many random changes the properties are checked over. Each is followed by a comparison.
@@ -43,13 +42,13 @@ func (b both) run() {
 func (b both) dump(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
-	resources := func(name string, table *store.Table[*xds.Resource]) {
+	resources := func(name string, table *store.Table[translation]) {
 		for _, key := range table.Keys(nil) {
-			version := "none"
-			if r, _ := table.Get(nil, key); r != nil {
-				version = r.Version()
+			r, _ := table.Get(nil, key)
+			if len(r.flaws) > 0 {
+				t.Errorf("%s %s: the last check found %v", name, key, r.flaws)
 			}
-			fmt.Fprintln(&out, name, key, version)
+			fmt.Fprintln(&out, name, key, version(r.resource))
 		}
 	}
 	resources("listener", b.config.listeners)

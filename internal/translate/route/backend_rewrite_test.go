@@ -71,7 +71,7 @@ func TestRewritesOnBackends(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rule := ir.Rule{Name: "r", Match: ir.Match{Path: path(ir.Prefix, "/p").Path}, Forward: &ir.Forward{Backends: tt.backends, Rewrite: tt.rule}}
-			vh := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
+			vh, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
 			prototest.Valid(t, vh)
 			var got []string
 			for _, r := range vh.GetRoutes() {

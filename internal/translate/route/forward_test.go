@@ -16,7 +16,7 @@ import (
 // only translates one rule.
 func only(t *testing.T, rule ir.Rule) *routev3.Route {
 	t.Helper()
-	host := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
+	host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
 	prototest.Valid(t, host)
 	if len(host.GetRoutes()) != 1 {
 		t.Fatalf("one rule became %d routes", len(host.GetRoutes()))

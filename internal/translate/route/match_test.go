@@ -28,7 +28,7 @@ func TestMatch(t *testing.T) {
 		change(&m)
 		return m
 	}
-	host := route.VirtualHost(ir.VirtualHost{Table: "t", Domain: "a.example", Rules: []ir.Rule{
+	host, _ := route.VirtualHost(ir.VirtualHost{Table: "t", Domain: "a.example", Rules: []ir.Rule{
 		to("exact", path(ir.Exact, "/exact")),
 		to("exact-slash", path(ir.Exact, "/exact/")),
 		to("prefix", path(ir.Prefix, "/prefix/")),
@@ -81,7 +81,7 @@ func TestMatch(t *testing.T) {
 
 func TestNoRuleMatches(t *testing.T) {
 	t.Parallel()
-	host := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{to("a", path(ir.Exact, "/a"))}})
+	host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{to("a", path(ir.Exact, "/a"))}})
 	prototest.Valid(t, host)
 	if got := pick(host, request{method: "GET", target: "/b"}); got != nil {
 		t.Errorf("/b → %q, want nothing, which Envoy answers 404", got.GetName())

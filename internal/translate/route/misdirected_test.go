@@ -12,7 +12,7 @@ import (
 
 func TestVirtualHostOfOneChain(t *testing.T) {
 	t.Parallel()
-	host := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Chain: "https", Rules: []ir.Rule{to("r", path(ir.Prefix, "/"))}})
+	host, _ := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Chain: "https", Rules: []ir.Rule{to("r", path(ir.Prefix, "/"))}})
 	prototest.Valid(t, host)
 	if len(host.GetRoutes()) != 0 {
 		t.Error("routes beside the matcher would serve every chain")

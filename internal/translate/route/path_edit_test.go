@@ -44,7 +44,7 @@ func TestReplacePrefix(t *testing.T) {
 			rewrite.Forward.Rewrite = &ir.Rewrite{Path: edit}
 			redirect := ir.Rule{Name: "redirect", Match: path(ir.Prefix, tt.match), Redirect: &ir.Redirect{Path: edit, StatusCode: 301}}
 			for _, rule := range []ir.Rule{rewrite, redirect} {
-				host := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
+				host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
 				prototest.Valid(t, host)
 				asked := request{method: "GET", target: tt.request}
 				got := pick(host, asked)
@@ -77,7 +77,7 @@ func TestReplaceFullPath(t *testing.T) {
 			rewrite := to("rewrite", path(ir.Prefix, "/old"))
 			rewrite.Forward.Rewrite = &ir.Rewrite{Path: edit, Hostname: "b.example"}
 			redirect := ir.Rule{Name: "redirect", Match: path(ir.Exact, "/r"), Redirect: &ir.Redirect{Path: edit}}
-			host := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rewrite, redirect}})
+			host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rewrite, redirect}})
 			prototest.Valid(t, host)
 			if got := host.GetRoutes()[0].GetRoute(); got.GetPathRewrite() != tt.wantRewrite || got.GetHostRewriteLiteral() != "b.example" {
 				t.Errorf("rewritten to %q on %q", got.GetPathRewrite(), got.GetHostRewriteLiteral())

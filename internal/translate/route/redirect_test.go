@@ -63,7 +63,7 @@ func TestRedirect(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rule := ir.Rule{Name: "r", Match: path(ir.Prefix, "/"), Redirect: &tt.redirect}
-			host := route.VirtualHost(ir.VirtualHost{Domain: tt.domain, Rules: []ir.Rule{rule}})
+			host, _ := route.VirtualHost(ir.VirtualHost{Domain: tt.domain, Rules: []ir.Rule{rule}})
 			prototest.Valid(t, host)
 			if got := host.GetRoutes()[0].GetRedirect(); !proto.Equal(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)

@@ -4,17 +4,27 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 // VirtualHost is the rules of one hostname, in their order. Its name is the domain, which is unique in a table, and the name of each
-// route is that of its rule, so that what Envoy says about a route can be traced to the object it came from.
-func VirtualHost(host ir.VirtualHost) *routev3.VirtualHost {
+// route is that of its rule, so that what Envoy says about a route can be traced to the object it came from. A rule that Envoy would refuse
+// answers 500, or is left out if its match is the reason, and has a flaw.
+func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	routes := make([]*routev3.Route, 0, len(host.Rules))
+	var flaws []wire.Flaw
 	for i := range host.Rules {
 		for _, p := range parts(&host.Rules[i]) {
 			for _, v := range variants(p.Match.Path, pathEdit(p.Rule)) {
 				v.match.RuntimeFraction = p.fraction
-				routes = append(routes, route(host.Domain, p.Rule, v))
+				r, err := wire.Build(func() *routev3.Route { return route(host.Domain, p.Rule, v) })
+				if err != nil {
+					flaws = append(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
+					if r, err = wire.Build(func() *routev3.Route { return answer(p.Name, v.match) }); err != nil {
+						continue
+					}
+				}
+				routes = append(routes, r)
 			}
 		}
 	}
@@ -25,7 +35,14 @@ func VirtualHost(host ir.VirtualHost) *routev3.VirtualHost {
 	} else {
 		vh.Matcher = guard(host, routes)
 	}
-	return vh
+	return vh, flaws
+}
+
+// answer is a rule of which only the match is good.
+func answer(name string, match *routev3.RouteMatch) *routev3.Route {
+	r := &routev3.Route{Name: name, Match: match}
+	fail(r, internalServerError)
+	return r
 }
 
 func route(domain string, rule *ir.Rule, v variant) *routev3.Route {

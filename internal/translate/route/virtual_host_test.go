@@ -22,14 +22,19 @@ func TestTable(t *testing.T) {
 
 func TestVirtualHostWithoutRules(t *testing.T) {
 	t.Parallel()
-	prototest.Valid(t, route.VirtualHost(ir.VirtualHost{Domain: "a.example"}))
+	host, flaws := route.VirtualHost(ir.VirtualHost{Domain: "a.example"})
+	prototest.Valid(t, host)
+	if len(flaws) > 0 {
+		t.Error(flaws)
+	}
 }
 
 func TestVirtualHostIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	host := busy(20)
 	marshal := func() string {
-		out, err := proto.MarshalOptions{Deterministic: true}.Marshal(route.VirtualHost(host))
+		translated, _ := route.VirtualHost(host)
+		out, err := proto.MarshalOptions{Deterministic: true}.Marshal(translated)
 		if err != nil {
 			t.Fatal(err)
 		}

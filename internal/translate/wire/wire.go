@@ -8,12 +8,15 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Any packs a message to the same bytes every time, maps included: a resource whose meaning did not change must not be sent again.
+// Any packs a message to the same bytes every time, maps included: a resource whose meaning did not change must not be sent again. One that Envoy
+// would refuse, or that has no bytes because of a text that is not UTF-8, ends the [Build] it is part of.
 func Any(m proto.Message) *anypb.Any {
+	if err := check(m); err != nil {
+		panic(invalid{err})
+	}
 	packed := &anypb.Any{}
 	if err := anypb.MarshalFrom(packed, m, proto.MarshalOptions{Deterministic: true}); err != nil {
-		// Only a string that is not UTF-8 gets here, and names of Kubernetes objects are ASCII.
-		panic(fmt.Sprintf("pack %T: %v", m, err))
+		panic(invalid{fmt.Errorf("pack %T: %w", m, err)})
 	}
 	return packed
 }

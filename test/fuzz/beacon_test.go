@@ -24,6 +24,7 @@ import (
 // What can go wrong.
 var (
 	errPanic      = errors.New("panic")
+	errFlaw       = errors.New("let through by every resolver, and kept back by the last check")
 	errRefused    = errors.New("refused by Envoy")
 	errUnanswered = errors.New("not taken by Envoy in time")
 	errEnvoyGone  = errors.New("the Envoy process has ended")

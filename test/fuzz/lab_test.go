@@ -3,6 +3,7 @@
 package fuzz
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,8 @@ type lab struct {
 	proxies  *proxies
 	envoy    *envoy
 	close    func()
+	// flaws is what the pipeline writes down when its last check keeps something back.
+	flaws bytes.Buffer
 	// held are the objects the control plane knows.
 	held map[subject]store.Change
 }
@@ -56,7 +59,7 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{held: map[subject]store.Change{}, proxies: newProxies(gateway, filepath.Join(directory, "beacon.sock"))}
-	l.pipeline = pipeline.New(l.proxies, silent{}, unselective{}, silent{}, prometheus.NewRegistry())
+	l.pipeline = pipeline.New(l.proxies, silent{}, unselective{}, silent{}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.flaws, nil))))
 	l.pipeline.Start()
 	l.proxies.cache.Open()
 	server := xds.NewServer(l.proxies.cache, onlyProxy{gateway}, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
@@ -126,7 +129,11 @@ func (l *lab) step() (err error) {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
+	l.flaws.Reset()
 	l.pipeline.Start()
+	if l.flaws.Len() > 0 {
+		return fmt.Errorf("%w: %s", errFlaw, l.flaws.String())
+	}
 	return nil
 }
 

@@ -64,7 +64,7 @@ func shrink(t *testing.T, set []store.Change, found error) ([]store.Change, erro
 
 // sameKind says whether two tries went wrong in the same way.
 func sameKind(a, b error) bool {
-	return slices.ContainsFunc([]error{errPanic, errRefused, errUnanswered, errEnvoyGone}, func(kind error) bool {
+	return slices.ContainsFunc([]error{errPanic, errFlaw, errRefused, errUnanswered, errEnvoyGone}, func(kind error) bool {
 		return errors.Is(a, kind) && errors.Is(b, kind)
 	})
 }

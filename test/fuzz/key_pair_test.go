@@ -90,7 +90,7 @@ func holding(kind store.Kind, key string, object metav1.Object) *store.Objects {
 // offer gives Envoy a listener with secrets.
 func (l *lab) offer(socket string, chain ir.Chain, secrets ...xds.Change) error {
 	chain.Name, chain.RouteTable = "chain", beacon
-	listener := listenertranslate.Listener(worldtest.WildGateway, ir.Port{Number: 443, Protocol: ir.HTTPS, Chains: []ir.Chain{chain}})
+	listener := listenertranslate.Listener(worldtest.WildGateway, ir.Port{Number: 443, Protocol: ir.HTTPS, Chains: []ir.Chain{chain}}, nil)
 	listener.Address = pipe(socket)
 	listener.ListenerFilters = nil
 	listener.FilterChains[0].FilterChainMatch = nil

@@ -15,7 +15,7 @@ import (
 
 func filtered(t *testing.T, chain string, filters ...ir.ExternalAuth) *routev3.VirtualHost {
 	t.Helper()
-	vh := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Chain: chain, Filters: filters, Rules: []ir.Rule{{
+	vh, _ := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Chain: chain, Filters: filters, Rules: []ir.Rule{{
 		Name: "rule", Match: ir.Match{Path: ir.StringMatch{Kind: ir.Exact, Value: "/x"}}, Fail: &ir.Fail{StatusCode: 418},
 	}}})
 	prototest.Valid(t, vh)

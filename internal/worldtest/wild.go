@@ -42,6 +42,7 @@ func (w Wild) Set(admit func(store.Change) (store.Change, error)) []store.Change
 		{store.ClusterTrustBundle, 1, Wild.clusterTrustBundle},
 		{store.BackendTLSPolicy, w.IntN(3), Wild.backendTLSPolicy},
 		{store.XBackendTrafficPolicy, w.IntN(2), Wild.backendTrafficPolicy},
+		{store.XTelemetryPolicy, w.IntN(2), Wild.telemetryPolicy},
 		{store.ReferenceGrant, w.IntN(4), func(w Wild) metav1.Object { return w.grant() }},
 		{store.Namespace, 2, func(w Wild) metav1.Object { return w.namespace() }},
 	} {
@@ -133,6 +134,12 @@ func (w Wild) listener(i int) gwv1.Listener {
 	if l.Protocol != gwv1.TCPProtocolType && l.Protocol != gwv1.UDPProtocolType {
 		if w.IntN(3) == 0 {
 			l.Hostname = new(gwv1.Hostname(w.hostname()))
+		}
+	}
+	if w.IntN(6) == 0 {
+		l.Filters = &gwv1.ListenerFilters{}
+		for range 1 + w.few(16) {
+			l.Filters.Requests = append(l.Filters.Requests, gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: w.externalAuth()})
 		}
 	}
 	if l.Protocol != gwv1.HTTPSProtocolType && l.Protocol != gwv1.TLSProtocolType {

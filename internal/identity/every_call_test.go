@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -220,5 +221,20 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	}
 	if _, err := stream.Recv(); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "connect again") {
 		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+func TestAReplicaThatCanNotTellHangsUp(t *testing.T) {
+	t.Parallel()
+	verifier, api := newVerifier()
+	connection := serve(t, verifier)
+	api.fail(errors.New("no route to host"))
+	if _, err := call(t, connection, deltaCall, calls()[deltaCall], "Bearer "+api.good(edge, "edge-1"), nil); status.Code(err) != codes.Unavailable {
+		t.Errorf("the call ended with %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if !connection.WaitForStateChange(ctx, connectivity.Ready) {
+		t.Error("the connection stayed, and with it the proxy")
 	}
 }

@@ -19,8 +19,12 @@ const (
 	maxAccepted = 8192
 	maxRefused  = 1024
 	// maxReviews is how many can be under way, so that a flood of callers is not passed on to the API server.
-	maxReviews    = 16
-	reviewTimeout = 5 * time.Second
+	maxReviews = 16
+	// reviewTimeout is how long an answer is waited for, and failingTimeout for as long as none has come.
+	reviewTimeout  = 3 * time.Second
+	failingTimeout = time.Second
+	// knownPatience is how long somebody who is known waits for an API server that may not answer at all.
+	knownPatience = 500 * time.Millisecond
 )
 
 // key stands for a token, which is kept nowhere.
@@ -71,18 +75,31 @@ func (r *reviews) of(ctx context.Context, token string, expires time.Time) (Revi
 		p = &pending{done: make(chan struct{})}
 		r.pending[k] = p
 		// Others may wait for it too, so it does not end with this caller.
-		go r.ask(context.WithoutCancel(ctx), k, p, token, expires)
+		timeout := reviewTimeout
+		if r.failing {
+			timeout = failingTimeout
+		}
+		go r.ask(context.WithoutCancel(ctx), timeout, k, p, token, expires)
 	}
 	r.mu.Unlock()
+	if !ok {
+		return p.wait(ctx)
+	}
+	patient, cancel := context.WithTimeout(ctx, knownPatience)
+	defer cancel()
+	if review, err := p.wait(patient); err == nil {
+		return review, nil
+	}
+	return known.review, nil
+}
+
+func (p *pending) wait(ctx context.Context) (Review, error) {
 	select {
 	case <-p.done:
+		return p.review, p.err
 	case <-ctx.Done():
 		return Review{}, fmt.Errorf("waiting for a review: %w", ctx.Err())
 	}
-	if p.err != nil && ok {
-		return known.review, nil
-	}
-	return p.review, p.err
 }
 
 // known is what is remembered of a token and still holds.
@@ -102,8 +119,8 @@ func (r *reviews) known(k key, now time.Time) (answer, bool) {
 	return answer{}, false
 }
 
-func (r *reviews) ask(ctx context.Context, k key, p *pending, token string, expires time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+func (r *reviews) ask(ctx context.Context, timeout time.Duration, k key, p *pending, token string, expires time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
 	case r.slots <- struct{}{}:

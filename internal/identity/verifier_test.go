@@ -191,6 +191,35 @@ func TestReviewsAreRemembered(t *testing.T) {
 	})
 }
 
+func TestAKnownTokenDoesNotWaitForAnAPIServerThatIsSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		verifier, api := newVerifier()
+		token := api.good(edge, "edge-1")
+		if _, err := verifier.Authenticate(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(freshFor)
+		api.hold = make(chan struct{})
+		for _, c := range []struct {
+			name  string
+			token string
+			want  codes.Code
+			wait  time.Duration
+		}{
+			{"an unknown token", api.good(edge, "edge-2"), codes.Unavailable, reviewTimeout},
+			{"another unknown token", api.good(edge, "edge-3"), codes.Unavailable, failingTimeout},
+			{"a known token", token, codes.OK, knownPatience},
+		} {
+			start := time.Now()
+			if _, err := verifier.Authenticate(t.Context(), c.token); status.Code(err) != c.want || time.Since(start) != c.wait {
+				t.Errorf("%s: got %v after %s, want %s after %s", c.name, err, time.Since(start), c.want, c.wait)
+			}
+		}
+		time.Sleep(reviewTimeout)
+	})
+}
+
 func TestAProofEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	verifier, api := newVerifier()

@@ -50,6 +50,9 @@ func (s *Server) admit(ctx context.Context) (context.Context, context.CancelFunc
 	}
 	proof, err := s.authenticator.Authenticate(ctx, token)
 	if err != nil {
+		if status.Code(err) == codes.Unavailable {
+			hangUp(ctx)
+		}
 		return nil, nil, s.turnAway(err)
 	}
 	ctx, cancel := context.WithDeadlineCause(context.WithValue(ctx, identityKey{}, proof.Identity), proof.Expires, errExpired)

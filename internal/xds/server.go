@@ -71,7 +71,7 @@ func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, r
 // Serve serves proxies until the context is done. Tokens travel on these connections, so they are always encrypted.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls.Config) error {
 	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(security)),
+		grpc.Creds(hangingUp{credentials.NewTLS(security)}),
 		grpc.StreamInterceptor(s.admitStream),
 		grpc.UnaryInterceptor(s.admitCall),
 		grpc.MaxSendMsgSize(maxSent),

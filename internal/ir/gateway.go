@@ -1,6 +1,9 @@
 package ir
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Gateway is one proxy fleet: the ports it opens and how it is run.
 type Gateway struct {
@@ -85,6 +88,8 @@ type Chain struct {
 type Certificate struct {
 	// Name is the Secret's `namespace/name`.
 	Name string
+	// NotBefore and NotAfter are when clients take it for valid. Proxies offer it at any time.
+	NotBefore, NotAfter time.Time
 	// CertificatePEM and PrivateKeyPEM have been parsed and found to belong together, and hold nothing else. They never go to a log.
 	CertificatePEM []byte
 	PrivateKeyPEM  []byte

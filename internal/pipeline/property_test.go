@@ -212,3 +212,33 @@ func TestWithoutCacheGivesTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestOddWorlds goes from one wild world to the next, with no definition to turn anything away.
+func TestOddWorlds(t *testing.T) {
+	t.Parallel()
+	warm := newBoth()
+	current := map[subject]store.Change{}
+	for n := range uint64(100) {
+		next := map[subject]store.Change{}
+		for _, c := range (worldtest.Wild{World: worldtest.New(9, n)}).Set(func(c store.Change) (store.Change, error) { return c, nil }) {
+			next[subject{c.Kind, c.Key}] = c
+			warm.apply(c)
+		}
+		for s := range current {
+			if _, stays := next[s]; !stays {
+				warm.apply(store.Change{Kind: s.kind, Key: s.key})
+			}
+		}
+		warm.run()
+		current = next
+
+		cold := newBoth()
+		for _, c := range current {
+			cold.apply(c)
+		}
+		cold.run()
+		if diff := cmp.Diff(cold.dump(t), warm.dump(t)); diff != "" {
+			t.Fatalf("world %d (cold -, incremental +):\n%s", n, diff)
+		}
+	}
+}

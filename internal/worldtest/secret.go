@@ -45,7 +45,7 @@ var KeyPairs = sync.OnceValue(func() [][2][]byte {
 		if err != nil {
 			panic(err)
 		}
-		template := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com"}}
+		template := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), NotBefore: time.Unix(0, 0), NotAfter: time.Date(2126, 1, 1, 0, 0, 0, 0, time.UTC), DNSNames: []string{"example.com"}}
 		der, err := x509.CreateCertificate(cryptorand.Reader, template, template, &key.PublicKey, key)
 		if err != nil {
 			panic(err)

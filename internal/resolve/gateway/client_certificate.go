@@ -14,9 +14,9 @@ func clientCertificate(v *store.View, objects *store.Objects, gw *gwv1.Gateway) 
 	if gw.Spec.TLS == nil || gw.Spec.TLS.Backend == nil || gw.Spec.TLS.Backend.ClientCertificateRef == nil {
 		return "", nil
 	}
-	name, problem := refs.Certificate(v, objects, refs.Origin{Kind: "Gateway", Namespace: gw.Namespace}, *gw.Spec.TLS.Backend.ClientCertificateRef)
+	certificate, problem := refs.Certificate(v, objects, refs.Origin{Kind: "Gateway", Namespace: gw.Namespace}, *gw.Spec.TLS.Backend.ClientCertificateRef)
 	if problem == nil {
-		return name, nil
+		return certificate.Name, nil
 	}
 	reason := problem.Reason
 	if reason == string(gwv1.ListenerReasonInvalidCertificateRef) {

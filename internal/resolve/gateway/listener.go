@@ -53,6 +53,8 @@ type findings struct {
 	accepted, resolved, conflicted *refs.Problem
 	// ignored are options that mean nothing to us.
 	ignored []string
+	// expires is what is to be said of the certificate that is the first to end.
+	expires string
 }
 
 // resolveListeners resolves the merged list: each listener is judged on its own first, then against those before it.
@@ -95,7 +97,7 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 		found.accepted, l.Accepted = problem, false
 	}
 	if l.Terminates {
-		if problem := l.takeCertificates(v, objects, e); problem != nil {
+		if problem := l.takeCertificates(v, objects, e, &found); problem != nil {
 			found.resolved = problem
 		}
 	}
@@ -222,29 +224,6 @@ func (l *Listener) takeNamespaces(e entry) *refs.Problem {
 	return nil
 }
 
-// takeCertificates keeps the key pairs that can be used; one bad reference does not take the others with it.
-func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, e entry) *refs.Problem {
-	spec := e.spec
-	if spec.TLS == nil || len(spec.TLS.CertificateRefs) == 0 {
-		return &refs.Problem{
-			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
-			Message: fmt.Sprintf("a listener that terminates %s needs tls.certificateRefs", spec.Protocol),
-		}
-	}
-	var first *refs.Problem
-	for _, ref := range spec.TLS.CertificateRefs {
-		name, problem := refs.Certificate(v, objects, refs.Origin{Kind: string(e.holder.kind), Namespace: e.holder.name.Namespace}, ref)
-		if problem != nil {
-			if first == nil {
-				first = problem
-			}
-			continue
-		}
-		l.Certificates = append(l.Certificates, name)
-	}
-	return first
-}
-
 // ignoredOptions are the options of TLS, none of which is known here.
 func ignoredOptions(spec *gwv1.Listener) []string {
 	if spec.TLS == nil {
@@ -265,7 +244,7 @@ func (f findings) conditions() []outcome.Condition {
 	}
 	resolved := outcome.Condition{
 		Type: string(gwv1.ListenerConditionResolvedRefs), State: outcome.True,
-		Reason: string(gwv1.ListenerReasonResolvedRefs), Message: "all references lead somewhere",
+		Reason: string(gwv1.ListenerReasonResolvedRefs), Message: "all references lead somewhere" + f.expires,
 	}
 	conflicted := outcome.Condition{
 		Type: string(gwv1.ListenerConditionConflicted), State: outcome.False,

@@ -91,7 +91,8 @@ func (r *ResolvedXBackend) takeTLS(v *store.View, objects *store.Objects, b *gwx
 	from := refs.Origin{Group: gwxv1alpha1.GroupName, Kind: string(store.XBackend), Namespace: b.Namespace}
 	r.TLS.Authorities, r.Accepted, r.Partial = trust(v, objects, from, spec.Validation)
 	if both && r.Accepted == nil {
-		r.TLS.ClientCertificate, r.Accepted = refs.Certificate(v, objects, from, *spec.ClientCertificateRef)
+		certificate, problem := refs.Certificate(v, objects, from, *spec.ClientCertificateRef)
+		r.TLS.ClientCertificate, r.Accepted = certificate.Name, problem
 	}
 }
 

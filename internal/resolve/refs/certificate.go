@@ -10,10 +10,10 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Certificate follows a listener's reference to a Secret and returns the name of the key pair, see [KeyPair].
-func Certificate(v *store.View, objects *store.Objects, from Origin, ref gwv1.SecretObjectReference) (string, *Problem) {
+// Certificate follows a reference to a Secret and returns its key pair.
+func Certificate(v *store.View, objects *store.Objects, from Origin, ref gwv1.SecretObjectReference) (ir.Certificate, *Problem) {
 	if group, kind := valueOr(ref.Group, coreGroup), valueOr(ref.Kind, "Secret"); group != coreGroup || kind != "Secret" {
-		return "", &Problem{
+		return ir.Certificate{}, &Problem{
 			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
 			Message: fmt.Sprintf("certificate %s has kind %q in group %q, which is not served; refer to a Secret", ref.Name, kind, group),
 		}
@@ -21,16 +21,13 @@ func Certificate(v *store.View, objects *store.Objects, from Origin, ref gwv1.Se
 	target := Target{Kind: "Secret", Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
 	key := store.Key(target.Namespace, target.Name)
 	if !Permitted(v, objects, from, target) {
-		return "", &Problem{
+		return ir.Certificate{}, &Problem{
 			Reason: string(gwv1.ListenerReasonRefNotPermitted),
 			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Secret %s",
 				target.Namespace, from.Kind, from.Namespace, key),
 		}
 	}
-	if _, problem := KeyPair(v, objects, key); problem != nil {
-		return "", problem
-	}
-	return key, nil
+	return KeyPair(v, objects, key)
 }
 
 // KeyPair reads the key pair of a Secret. Whoever calls it has checked that the reference is permitted.
@@ -49,5 +46,7 @@ func KeyPair(v *store.View, objects *store.Objects, key string) (ir.Certificate,
 			Message: fmt.Sprintf("Secret %s does not hold a usable key pair: %v", key, err),
 		}
 	}
-	return ir.Certificate{Name: key, CertificatePEM: pair.chain, PrivateKeyPEM: pair.key}, nil
+	return ir.Certificate{
+		Name: key, NotBefore: pair.leaf.NotBefore, NotAfter: pair.leaf.NotAfter, CertificatePEM: pair.chain, PrivateKeyPEM: pair.key,
+	}, nil
 }

@@ -47,6 +47,9 @@ func (r *resolver) rules(name string, index int, matches []ir.Match, a action, m
 		}
 		served = append(served, m)
 	}
+	if message != "" && len(served) == 0 {
+		message += "; the rule is left out, since nothing says which requests are meant"
+	}
 	if message != "" {
 		r.verdicts.invalidRule(index, message)
 		a = failing()

@@ -19,6 +19,8 @@ readonly cases=(
 	"internal/endpoints     $module/internal/resolve/refs"
 	"internal/xds           $module/internal/ir"
 	"internal/status        $module/internal/ir"
+	"internal/proof         github.com/gatewright/gatewright/internal/status"
+	"internal/peers         github.com/gatewright/gatewright/internal/pipeline"
 	"internal/pipeline      sigs.k8s.io/controller-runtime/pkg/client"
 )
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -19,8 +20,10 @@ import (
 	"github.com/gatewright/gatewright/internal/infra/authority"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/infra/selector"
+	"github.com/gatewright/gatewright/internal/peers"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/pki"
+	"github.com/gatewright/gatewright/internal/proof"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/status"
 	"github.com/gatewright/gatewright/internal/store"
@@ -38,7 +41,9 @@ type plane struct {
 	fleets    *fleetSink
 	selectors *selector.Keeper
 	statuses  *status.Writer
+	proofs    *proof.Keeper
 	pipeline  *pipeline.Pipeline
+	replicas  *replicas
 	watcher   *watch.Watcher
 	// synced says that everything that existed at the start has been read and handed out.
 	synced atomic.Bool
@@ -64,12 +69,23 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Reader: statuses, Client: statuses, Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
-	p.pipeline = pipeline.New(p.proxies, p.fleets, p.selectors, statusSink{p.statuses}, metrics.Registry, pipeline.WithLog(log))
+	p.proofs = proof.New(statusSink{p.statuses}, metrics.Registry)
+	p.fleets.proofs = p.proofs
+	p.pipeline = pipeline.New(pipeline.Outputs{
+		Proxies: p.proxies, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs,
+	}, metrics.Registry, pipeline.WithLog(log))
 	callers := identity.New(identity.Config{
 		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
 		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,
 	})
-	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, nil)
+	board := peers.NewBoard(log)
+	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, observer{p.proofs, board, p.pipeline})
+	server.ServePeers(board)
+	follower := peers.NewFollower(peers.Options{
+		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.proofs,
+		Wants: p.proxies.Wants, Refused: p.pipeline.Refused, Node: o.Instance, Log: log,
+	})
+	p.replicas = &replicas{namespace: o.Namespace, follower: follower, slices: map[string][]string{}}
 
 	for _, part := range []manager.Runnable{
 		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log},
@@ -78,6 +94,9 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
 		},
 		onEveryReplica(func(ctx context.Context) error { return p.run(ctx) }),
+		onEveryReplica(forever(p.proofs.Run)),
+		onEveryReplica(forever(board.Run)),
+		onEveryReplica(forever(follower.Run)),
 		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
 		applier,
 		p.selectors,
@@ -125,6 +144,11 @@ func (p *plane) observe(e watch.Event) {
 		namespace, name := store.SplitKey(e.Key)
 		p.selectors.Observed(namespace, name, e.Object == nil)
 	}
+	if e.Kind == store.EndpointSlice {
+		slice, _ := e.Object.(*discoveryv1.EndpointSlice)
+		p.proofs.Endpoints(e.Key, slice)
+		p.replicas.observe(e.Key, slice)
+	}
 	p.pipeline.Put(e.Change)
 }
 
@@ -148,6 +172,14 @@ func (p *plane) ready(*http.Request) error {
 	case p.authority.Authority() == nil:
 		return errors.New("the certificate authority is not known yet")
 	default:
+		return nil
+	}
+}
+
+// forever is a part that ends with its context and in no other way.
+func forever(run func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		run(ctx)
 		return nil
 	}
 }

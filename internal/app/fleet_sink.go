@@ -9,6 +9,7 @@ import (
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/proof"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -17,6 +18,7 @@ import (
 type fleetSink struct {
 	applier    *apply.Applier
 	identities *identity.Fleets
+	proofs     *proof.Keeper
 
 	mu     sync.Mutex
 	owners map[string]ir.Name
@@ -37,6 +39,7 @@ func (f *fleetSink) Set(gateway ir.Gateway) {
 	f.owners[key], f.names[gateway.Name] = gateway.Name, key
 	f.mu.Unlock()
 	f.identities.Serve(gateway.Name, gateway.Fleet.UID)
+	f.proofs.Fleet(gateway.Name, key)
 	f.applier.Set(gateway)
 }
 
@@ -59,6 +62,7 @@ func (f *fleetSink) Delete(gateway ir.Name) {
 }
 
 func (f *fleetSink) forget(gateway ir.Name) {
+	f.proofs.Fleet(gateway, "")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.owners, f.names[gateway])

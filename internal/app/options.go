@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Namespace      string
 	ServiceAccount string
+	TokenFile      string
 	XDSAddress     string
 	HealthAddress  string
 	MetricsAddress string
@@ -48,6 +49,7 @@ func Command() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "namespace that Gatewright runs in (default $POD_NAMESPACE)")
 	flags.StringVar(&o.ServiceAccount, "service-account", "gatewright", "ServiceAccount, in that namespace, of every replica of Gatewright")
+	flags.StringVar(&o.TokenFile, "token-file", "/var/run/secrets/gatewright.dev/xds/token", "file with the token of that ServiceAccount, by which other replicas know this one")
 	flags.StringVar(&o.XDSAddress, "xds-address", ":18000", "address that proxies get their configuration from, over TLS")
 	flags.StringVar(&o.HealthAddress, "health-address", ":8081", "address of /healthz and /readyz")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of /metrics, 0 for none")

@@ -8,7 +8,16 @@ const (
 	True    State = "True"
 	False   State = "False"
 	Unknown State = "Unknown"
+	// Unsettled says that this is not known yet: what was said before stays, and is Unknown where nothing was.
+	Unsettled State = "Unsettled"
 )
+
+// RouteProgrammed is the condition of a route at a parent that says whether the proxies serve its present generation. The standard has no word for
+// that, so it is one of our own.
+const RouteProgrammed = "gatewright.dev/Programmed"
+
+// Refused is the reason of that condition for what a proxy does not take.
+const Refused = "Refused"
 
 // Condition is one verdict. Type and Reason are the words of the standard; Message is for people and says what to do next.
 type Condition struct {
@@ -41,6 +50,8 @@ type Gateway struct {
 // ListenerSet is what became of a ListenerSet and of each of its listeners.
 type ListenerSet struct {
 	Generation int64
+	// Gateway is `namespace/name` of the one it belongs to.
+	Gateway    string
 	Conditions []Condition
 	// Listeners are in the order of the spec; there are none when the Gateway does not take the ListenerSet.
 	Listeners []Listener
@@ -83,7 +94,9 @@ type Policy struct {
 
 // Parent is what became of a route at one parent, or of a policy at one ancestor.
 type Parent struct {
-	Ref        ParentRef
+	Ref ParentRef
+	// Gateway is `namespace/name` of the one whose proxies serve a route there, empty if none do.
+	Gateway    string
 	Conditions []Condition
 }
 

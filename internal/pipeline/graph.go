@@ -31,6 +31,8 @@ type graph struct {
 	classes  *store.Table[gateway.ResolvedClass]
 	gateways *store.Table[gateway.Resolved]
 	routes   *store.Table[route.Resolved]
+	// byGatewayBackend finds the routes that use a backend at a Gateway.
+	byGatewayBackend *store.Index[route.Resolved]
 
 	hosts    *store.Table[ir.VirtualHost]
 	ports    *store.Table[ir.Port]
@@ -133,7 +135,7 @@ func newGraph(options ...memo.Option) *graph {
 	byHost := store.NewIndex(g.routes, "route.byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
 	byVirtualHost := store.NewIndex(g.routes, "route.byVirtualHost", func(_ string, r route.Resolved) []string { return r.VirtualHostKeys() })
 	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
-	byGatewayBackend := store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
+	g.byGatewayBackend = store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
 
 	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
 		func(v *store.View, key string) gatewayOutcome {
@@ -165,7 +167,7 @@ func newGraph(options ...memo.Option) *graph {
 			return ir.Port{}
 		})
 
-	backends, gatewayBackends := g.backends(byBackend, byGatewayBackend)
+	backends, gatewayBackends := g.backends(byBackend, g.byGatewayBackend)
 	g.resolveXBackends()
 	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
 	g.limitBackends(backends, gatewayBackends)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"sync"
+	"time"
 
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -11,6 +12,10 @@ import (
 type inbox struct {
 	mu      sync.Mutex
 	pending map[subject]store.Change
+	// since is when the oldest of them came.
+	since time.Time
+	// refused is what proxies refused of what was handed out before, and why.
+	refused map[refusal]string
 	wake    chan struct{}
 }
 
@@ -20,26 +25,52 @@ type subject struct {
 }
 
 func newInbox() *inbox {
-	return &inbox{pending: map[subject]store.Change{}, wake: make(chan struct{}, 1)}
+	return &inbox{pending: map[subject]store.Change{}, refused: map[refusal]string{}, wake: make(chan struct{}, 1)}
 }
 
 func (i *inbox) put(c store.Change) {
 	i.mu.Lock()
+	if len(i.pending) == 0 {
+		i.since = time.Now()
+	}
 	i.pending[subject{c.Kind, c.Key}] = c
 	i.mu.Unlock()
+	i.ring()
+}
+
+// refuse takes in that proxies refused something. A change of an object that is on its way makes what was said of it void.
+func (i *inbox) refuse(r refusal, reason string) {
+	i.mu.Lock()
+	if _, changing := i.pending[r.subject]; !changing && len(i.refused) < maxRefusals {
+		i.refused[r] = reason
+	}
+	i.mu.Unlock()
+	i.ring()
+}
+
+func (i *inbox) ring() {
 	select {
 	case i.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (i *inbox) take() []store.Change {
+// batch is what came in since the last one.
+type batch struct {
+	changes []store.Change
+	since   time.Time
+	refused map[refusal]string
+}
+
+func (i *inbox) take() batch {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	changes := make([]store.Change, 0, len(i.pending))
-	for _, c := range i.pending {
-		changes = append(changes, c)
+	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused}
+	for s, c := range i.pending {
+		b.changes = append(b.changes, c)
+		delete(b.refused, refusal{subject: s})
 	}
 	clear(i.pending)
-	return changes
+	i.refused = map[refusal]string{}
+	return b
 }

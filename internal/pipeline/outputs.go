@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/route"
@@ -10,7 +12,8 @@ import (
 
 // Proxies is where Envoy's resources go.
 type Proxies interface {
-	Apply(changes []xds.Change)
+	// Apply returns the states that the Gateways concerned are to have now.
+	Apply(changes []xds.Change) map[string]string
 	ApplyEndpoints(changes map[string]*xds.Resource)
 }
 
@@ -35,6 +38,17 @@ type Statuses interface {
 	SetPolicy(kind store.Kind, key string, o outcome.Policy)
 	SetRoute(kind store.Kind, key string, o outcome.Route)
 	Forget(kind store.Kind, key string)
+}
+
+// Proofs is where it is known what proxies have acknowledged.
+type Proofs interface {
+	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
+	Reach(states map[string]string, since time.Time)
+	// Refuse says that proxies do not take an object, or the named listeners of it if there are any, and why. Accept takes it back; a new outcome does too.
+	Refuse(kind store.Kind, key string, listeners []string, reason string)
+	Accept(kind store.Kind, key string)
+	// Live says whether every ready proxy has acknowledged the last outcome of an object.
+	Live(kind store.Kind, key string) bool
 }
 
 func (g *graph) collectChanges() {
@@ -74,7 +88,10 @@ func (g *graph) resourceChanges() ([]xds.Change, []found) {
 	}
 	take(g.listeners, func(key string) xds.Change {
 		group, port := splitKey(key)
-		return xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}
+		change := xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}
+		p, _ := g.ports.Get(nil, key)
+		change.Tables, change.Secrets = listenerNeeds(p)
+		return change
 	})
 	take(g.tables, func(key string) xds.Change {
 		return xds.Change{Group: route.GatewayOf(key), Type: xds.RouteTable, Name: key}
@@ -84,6 +101,17 @@ func (g *graph) resourceChanges() ([]xds.Change, []found) {
 		return xds.Change{Group: route.GatewayOf(table), Type: xds.VirtualHost, Table: table, Name: domain}
 	})
 	return changes, flaws
+}
+
+// listenerNeeds is what the proxy asks for before it opens a port.
+func listenerNeeds(port ir.Port) (tables, secrets []string) {
+	for _, chain := range port.Chains {
+		if chain.RouteTable != "" {
+			tables = append(tables, chain.RouteTable)
+		}
+		secrets = append(secrets, chain.Certificates...)
+	}
+	return tables, secrets
 }
 
 // publishFleets says which fleets should run, and how.

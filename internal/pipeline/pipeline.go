@@ -12,10 +12,20 @@ import (
 
 // Pipeline is two lanes: configuration, and endpoints on their own.
 type Pipeline struct {
-	config    *lane
-	endpoints *lane
-	metrics   *metrics
-	log       *slog.Logger
+	config     *lane
+	endpoints  *lane
+	quarantine *quarantine
+	metrics    *metrics
+	log        *slog.Logger
+}
+
+// Outputs are where results go. All fields are required.
+type Outputs struct {
+	Proxies   Proxies
+	Fleets    Fleets
+	Selectors Selectors
+	Statuses  Statuses
+	Proofs    Proofs
 }
 
 // Option changes how a pipeline is made.
@@ -25,29 +35,36 @@ type Option func(*Pipeline)
 func WithLog(log *slog.Logger) Option { return func(p *Pipeline) { p.log = log } }
 
 // New connects the lanes to where their results go.
-func New(proxies Proxies, fleets Fleets, selectors Selectors, statuses Statuses, registerer prometheus.Registerer, options ...Option) *Pipeline {
+func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipeline {
 	m := newMetrics(registerer)
 	g, e := newGraph(), newEndpointGraph()
-	p := &Pipeline{metrics: m, log: slog.New(slog.DiscardHandler)}
+	q := newQuarantine(g, to.Proofs)
+	p := &Pipeline{quarantine: q, metrics: m, log: slog.New(slog.DiscardHandler)}
 	for _, set := range options {
 		set(p)
 	}
 	p.config = &lane{
-		name: "config", inbox: newInbox(), objects: g.objects, graph: g.memo, metrics: m,
-		publish: func() {
+		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m,
+		publish: func(b batch) {
 			changes, flaws := g.resourceChanges()
-			proxies.Apply(changes)
+			to.Proofs.Reach(to.Proxies.Apply(changes), b.since)
 			p.tell(flaws)
-			g.publishFleets(fleets)
-			g.publishSelectors(selectors)
-			g.publishStatuses(statuses)
+			g.publishFleets(to.Fleets)
+			g.publishSelectors(to.Selectors)
+			g.publishStatuses(q.passing(to.Statuses))
+			q.publish(changes)
 		},
 	}
 	p.endpoints = &lane{
-		name: "endpoints", inbox: newInbox(), objects: e.objects, graph: e.memo, metrics: m,
-		publish: func() {
+		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m,
+		apply: func(b batch) {
+			for _, c := range b.changes {
+				e.objects.Apply(c)
+			}
+		},
+		publish: func(batch) {
 			changes, flaws := e.changes()
-			proxies.ApplyEndpoints(changes)
+			to.Proxies.ApplyEndpoints(changes)
 			p.tell(flaws)
 		},
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +74,7 @@ func change(kind store.Kind, object metav1.Object) store.Change {
 	return store.Change{Kind: kind, Key: store.KeyOf(object), Object: object}
 }
 
-// silent takes fleets and statuses and does nothing with them.
+// silent takes fleets and statuses and does nothing with them. To it, everything is live.
 type silent struct{}
 
 func (silent) Set(ir.Gateway)                                  {}
@@ -96,10 +97,20 @@ func (unselective) Delete(ir.Name)          {}
 
 func (silent) ReleaseGateway(string, int64) {}
 
+func (silent) Reach(map[string]string, time.Time)          {}
+func (silent) Refuse(store.Kind, string, []string, string) {}
+func (silent) Accept(store.Kind, string)                   {}
+func (silent) Live(store.Kind, string) bool                { return true }
+
 func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
 
+// nowhere is a cache that nobody asks, and nobody else.
+func nowhere() Outputs {
+	return Outputs{Proxies: xds.NewCache(), Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}}
+}
+
 func started(s site) *Pipeline {
-	p := New(xds.NewCache(), silent{}, unselective{}, silent{}, prometheus.NewRegistry())
+	p := New(nowhere(), prometheus.NewRegistry())
 	for _, c := range s.changes() {
 		p.Put(c)
 	}
@@ -128,7 +139,7 @@ func TestOneEditedRouteAmongManyComputesOneRoute(t *testing.T) {
 func TestOneEditedListenerSetTouchesNoOtherGatewayAndNoRouteOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const sites, routes = 20, 50
-	p := New(xds.NewCache(), silent{}, unselective{}, silent{}, prometheus.NewRegistry())
+	p := New(nowhere(), prometheus.NewRegistry())
 	set := func(site int, hostname gwv1.Hostname) store.Change {
 		return change(store.ListenerSet, &gwv1.ListenerSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("set%d", site)},
@@ -185,7 +196,7 @@ func BenchmarkCold10000Routes(b *testing.B) {
 	changes := s.changes()
 	b.ReportAllocs()
 	for b.Loop() {
-		p := New(xds.NewCache(), silent{}, unselective{}, silent{}, prometheus.NewRegistry())
+		p := New(nowhere(), prometheus.NewRegistry())
 		for _, c := range changes {
 			p.Put(c)
 		}

@@ -35,7 +35,7 @@ func TestWhatTheLastCheckKeepsBack(t *testing.T) {
 
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
-	p := New(xds.NewCache(), silent{}, unselective{}, silent{}, registry, WithLog(slog.New(slog.NewTextHandler(&log, nil))))
+	p := New(nowhere(), registry, WithLog(slog.New(slog.NewTextHandler(&log, nil))))
 	p.tell(flaws)
 	for _, word := range []string{"gateway=infra/gw", "type=route_table", "resource=t", "Domains"} {
 		if !strings.Contains(log.String(), word) {

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
 )
 
 // maxNote is the size beyond which the API refuses an event's note.
@@ -40,6 +42,26 @@ func announceClass(before, after gwv1.GatewayClassStatus) *announcement {
 	return &announcement{warning: now.Status != metav1.ConditionTrue, reason: now.Reason, action: "CheckDefinitions", note: now.Message}
 }
 
+// announceRoute tells about a route that a proxy has come to refuse.
+func announceRoute(controller gwv1.GatewayController) func(before, after gwv1.RouteStatus) *announcement {
+	refusal := func(status gwv1.RouteStatus) string {
+		for _, parent := range status.Parents {
+			condition := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed)
+			if parent.ControllerName == controller && condition != nil && condition.Reason == outcome.Refused {
+				return condition.Message
+			}
+		}
+		return ""
+	}
+	return func(before, after gwv1.RouteStatus) *announcement {
+		now := refusal(after)
+		if now == "" || now == refusal(before) {
+			return nil
+		}
+		return &announcement{warning: true, reason: outcome.Refused, action: "Programming", note: now}
+	}
+}
+
 // announcePause is how long an event waits for a newer one about the same object: a bundle of definitions is installed one by one.
 const announcePause = 3 * time.Second
 
@@ -60,7 +82,7 @@ func (n *announcer) announce(ctx context.Context, kind Kind, object client.Objec
 	if n.client == nil || a == nil {
 		return
 	}
-	i := item{kind, object.GetName()}
+	i := item{kind, client.ObjectKeyFromObject(object).String()}
 	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -46,8 +46,7 @@ var (
 		gwv1.RouteConditionAccepted,
 		gwv1.RouteConditionResolvedRefs,
 		gwv1.RouteConditionPartiallyInvalid,
-		// The standard has no word for a route that serves; it is the one Gateways and listeners use.
-		"Programmed",
+		outcome.RouteProgrammed,
 	)
 	policyTypes = ownedTypes(
 		gwv1.PolicyConditionAccepted,
@@ -83,8 +82,12 @@ func mergeConditions(stored []metav1.Condition, wanted []outcome.Condition, owne
 // condition is the verdict as it is to be stored. The standard asks to leave a condition alone that speaks of a newer generation
 // than ours: another replica knows more, and our own next outcome will catch up.
 func (at seen) condition(stored metav1.Condition, wanted outcome.Condition) metav1.Condition {
-	if stored.ObservedGeneration > at.generation {
+	unsettled := wanted.State == outcome.Unsettled
+	if stored.ObservedGeneration > at.generation || unsettled && stored.Type != "" && stored.LastTransitionTime.Unix() > 0 {
 		return stored
+	}
+	if unsettled {
+		wanted.State = outcome.Unknown
 	}
 	condition := metav1.Condition{
 		Type:               wanted.Type,

@@ -56,16 +56,18 @@ type routeWriter func(ctx context.Context, w *Writer, key string, o outcome.Rout
 
 func routeWriters(controller gwv1.GatewayController) map[Kind]routeWriter {
 	return map[Kind]routeWriter{
-		KindHTTPRoute: routeTarget(controller, func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindGRPCRoute: routeTarget(controller, func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindTLSRoute:  routeTarget(controller, func(r *gwv1.TLSRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindTCPRoute:  routeTarget(controller, func(r *gwv1.TCPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindUDPRoute:  routeTarget(controller, func(r *gwv1.UDPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindHTTPRoute: routeTarget(KindHTTPRoute, controller, func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindGRPCRoute: routeTarget(KindGRPCRoute, controller, func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindTLSRoute:  routeTarget(KindTLSRoute, controller, func(r *gwv1.TLSRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindTCPRoute:  routeTarget(KindTCPRoute, controller, func(r *gwv1.TCPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		KindUDPRoute:  routeTarget(KindUDPRoute, controller, func(r *gwv1.UDPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
 	}
 }
 
-func routeTarget[T any, P object[T]](controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
-	return target[T, P, gwv1.RouteStatus, outcome.Route]{status: status, merge: mergeRoute(controller)}.write
+func routeTarget[T any, P object[T]](kind Kind, controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
+	return target[T, P, gwv1.RouteStatus, outcome.Route]{
+		status: status, merge: mergeRoute(controller), kind: kind, announce: announceRoute(controller),
+	}.write
 }
 
 func mergeRoute(controller gwv1.GatewayController) func(gwv1.RouteStatus, outcome.Route, metav1.Time) gwv1.RouteStatus {

@@ -7,6 +7,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // trimming makes an informer drop what nobody reads before it keeps an object: what every kind carries for its writers, and what trim takes
@@ -74,14 +75,14 @@ func trimConfigMap(c *corev1.ConfigMap) {
 	}
 }
 
-// trimEndpointSlice keeps where endpoints are and how they are, not which object stands behind them.
+// trimEndpointSlice keeps where endpoints are and how they are, and which object stands behind them only for the proxies of a Gateway.
 func trimEndpointSlice(s *discoveryv1.EndpointSlice) {
 	if s.Annotations != nil {
 		s.Annotations = nil
 	}
 	for i := range s.Endpoints {
 		endpoint := &s.Endpoints[i]
-		if endpoint.TargetRef != nil {
+		if endpoint.TargetRef != nil && s.Labels[gwv1.GatewayNameLabelKey] == "" {
 			endpoint.TargetRef = nil
 		}
 		if endpoint.DeprecatedTopology != nil {

@@ -36,28 +36,56 @@ type Change struct {
 	Table string
 	// Endpoints is the name of the assignment that a Cluster takes its endpoints from, empty if it has none.
 	Endpoints string
+	// Tables and Secrets are what a Listener asks for before it serves.
+	Tables, Secrets []string
 	// Resource is the new content, nil to remove. The content of a RouteTable is a RouteConfiguration without virtual hosts.
 	Resource *Resource
 }
 
 // Apply makes changes and tells the proxies of the Gateways concerned. All changes to one Gateway become visible together, and a proxy learns of them in the
 // order of the types, except that what is no longer needed is removed last. A change that sets what is already there costs nothing.
-func (c *Cache) Apply(changes []Change) {
+//
+// It returns the state that each of these Gateways is to have now, which [Observer.Holds] repeats when a proxy has it. A state is derived from the content
+// alone, so replicas that want the same call it by the same name.
+func (c *Cache) Apply(changes []Change) map[string]string {
 	byGroup := map[string][]Change{}
 	for _, change := range changes {
 		byGroup[change.Group] = append(byGroup[change.Group], change)
 	}
+	states := make(map[string]string, len(byGroup))
 	for name, own := range byGroup {
 		g := c.lockGroup(name)
 		g.apply(own)
+		states[name] = g.state.String()
 		c.unlockGroup(g)
 	}
+	return states
 }
 
 // ApplyEndpoints sets load assignments by name, or removes those that are nil, and tells only the proxies that follow them.
 func (c *Cache) ApplyEndpoints(changes map[string]*Resource) {
 	for s, names := range c.endpoints.apply(changes) {
 		s.notifyEndpoints(names)
+	}
+}
+
+// Wants says whether what was refused is still what the proxies of a Gateway should have.
+func (c *Cache) Wants(groupName string, r Refusal) bool {
+	g := c.lockGroup(groupName)
+	defer c.unlockGroup(g)
+	switch r.Type {
+	case VirtualHost:
+		table := g.tables[r.Table]
+		if table == nil {
+			return false
+		}
+		host := table.hosts.get(r.Name)
+		return host != nil && host.version == r.Version
+	case Cluster, Listener, Secret:
+		n := g.resources[r.Type][r.Name]
+		return n != nil && n.Version() == r.Version
+	default:
+		return false
 	}
 }
 

@@ -16,6 +16,8 @@ type group struct {
 	resources [wireTypes]map[string]*named
 	tables    map[string]*routeTable
 	streams   map[*stream]struct{}
+	// state adds up what the proxies are to have: clusters, listeners and route tables. Endpoints and secrets change without any of those.
+	state digest
 	// forgotten is set when the cache has dropped the group.
 	forgotten bool
 }
@@ -81,8 +83,10 @@ func (g *group) changeTable(name string, different *touched, change func(*routeT
 		table = &routeTable{name: name}
 		g.tables[name] = table
 	}
+	before := table.sum
 	if change(table) {
 		different.add(RouteTable, name)
+		g.state = g.state.minus(digestOf(RouteTable.String()+"/"+name, before.String())).plus(digestOf(RouteTable.String()+"/"+name, table.sum.String()))
 	}
 	if table.empty() {
 		delete(g.tables, name)
@@ -95,10 +99,17 @@ func (g *group) change(change Change, different *touched) {
 	var after *named
 	if change.Resource != nil {
 		after = newNamed(change.Name, change.Resource)
-		after.endpoints = change.Endpoints
+		if before.Version() == after.Version() && before.endpoints == change.Endpoints {
+			return
+		}
+		after.endpoints, after.tables, after.secrets = change.Endpoints, change.Tables, change.Secrets
+		after.good = before.lastGood()
 		resources[change.Name] = after
 	} else {
 		delete(resources, change.Name)
+	}
+	if change.Type != Secret {
+		g.replace(change.Type, change.Name, before, after)
 	}
 	if after != nil && after.endpoints != "" && g.endpoints.use(g, after.endpoints) {
 		different.add(Endpoints, after.endpoints)
@@ -106,8 +117,33 @@ func (g *group) change(change Change, different *touched) {
 	if before != nil && before.endpoints != "" {
 		g.endpoints.release(g, before.endpoints)
 	}
-	if before.Version() != after.Version() {
+	if before.seen().Version() != after.Version() {
 		different.add(change.Type, change.Name)
+	}
+}
+
+// replace brings the state up to date.
+func (g *group) replace(t Type, name string, before, after *named) {
+	part := t.String() + "/" + name
+	if before != nil {
+		g.state = g.state.minus(digestOf(part, before.Version()))
+	}
+	if after != nil {
+		g.state = g.state.plus(digestOf(part, after.Version()))
+	}
+}
+
+// refuse has proxies get the last good version of what one of them refused, unless another has taken it. It is called with the group locked.
+func (g *group) refuse(t Type, name, version string) {
+	n := g.resources[t][name]
+	if n == nil || n.refused || n.Version() != version || n.taken.Load() {
+		return
+	}
+	n.refused = true
+	var different touched
+	different.add(t, name)
+	for s := range g.streams {
+		s.notify(&different)
 	}
 }
 
@@ -122,7 +158,7 @@ func (g *group) lookup(t Type, name string) versioned {
 		}
 		return nil
 	default:
-		if n := g.resources[t][name]; n != nil {
+		if n := g.resources[t][name].seen(); n != nil {
 			return n
 		}
 		return nil

@@ -1,20 +1,35 @@
 package xds
 
-// Observer is told what proxies do. It is called from the goroutines of streams, without locks, and holds back that stream while it runs.
+// Observer is told what proxies do. Its methods must return at once and must not use the cache: they may be called while it is locked.
 type Observer interface {
-	// Connected and Disconnected come in pairs, one for each stream of a proxy of the Gateway.
-	Connected(group string)
-	Disconnected(group string)
-	// Acknowledged lists the versions of one response that a proxy took, empty for what was removed.
-	Acknowledged(group string, t Type, versions map[string]string)
-	// Refused lists the versions of one response that a proxy did not take as a whole, and its reason. It may have taken some of them.
-	Refused(group string, t Type, versions map[string]string, reason string)
+	// Connected and Disconnected come in pairs, one for each stream.
+	Connected(proxy Identity)
+	Disconnected(proxy Identity)
+	// Holds says that a proxy has acknowledged all of a state, as [Cache.Apply] named it, but for what was refused.
+	Holds(proxy Identity, state string)
+	// Refused says what a proxy does not take.
+	Refused(proxy Identity, refusal Refusal)
+}
+
+// Refusal is the smallest thing found that a proxy does not take.
+type Refusal struct {
+	Type Type
+	// Name is that of the resource; for a VirtualHost, its domain, and for a RouteTable that of the table, where nothing smaller was found to be the cause.
+	Name string
+	// Table is the route table that a VirtualHost is part of.
+	Table string
+	// Routes are the names of the routes of a VirtualHost that are refused; it is empty for other types.
+	Routes []string
+	// Version is that of the resource. It is the same on every replica that wants the same.
+	Version string
+	// Reason is the proxy's own.
+	Reason string
 }
 
 // nobody does not look.
 type nobody struct{}
 
-func (nobody) Connected(string)                                {}
-func (nobody) Disconnected(string)                             {}
-func (nobody) Acknowledged(string, Type, map[string]string)    {}
-func (nobody) Refused(string, Type, map[string]string, string) {}
+func (nobody) Connected(Identity)        {}
+func (nobody) Disconnected(Identity)     {}
+func (nobody) Holds(Identity, string)    {}
+func (nobody) Refused(Identity, Refusal) {}

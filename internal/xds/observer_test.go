@@ -2,10 +2,11 @@ package xds_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -13,39 +14,190 @@ import (
 // journal writes down what an Observer is told.
 type journal chan string
 
-func (j journal) Connected(group string)    { j <- "connected " + group }
-func (j journal) Disconnected(group string) { j <- "disconnected " + group }
-func (j journal) Acknowledged(group string, t xds.Type, versions map[string]string) {
-	j <- fmt.Sprintf("acknowledged %s %s %v", group, t, slices.Sorted(maps.Keys(versions)))
+func (j journal) Connected(p xds.Identity)           { j <- "connected " + p.Gateway }
+func (j journal) Disconnected(p xds.Identity)        { j <- "disconnected " + p.Gateway }
+func (j journal) Holds(_ xds.Identity, state string) { j <- "holds " + state }
+func (j journal) Refused(_ xds.Identity, r xds.Refusal) {
+	j <- fmt.Sprintf("refused %s %s %s %v: %s", r.Type, r.Table, r.Name, r.Routes, r.Reason)
 }
 
-func (j journal) Refused(group string, t xds.Type, versions map[string]string, reason string) {
-	j <- fmt.Sprintf("refused %s %s %v %s", group, t, slices.Sorted(maps.Keys(versions)), reason)
-}
-
-func TestTheObserverLearnsOfAnswers(t *testing.T) {
-	t.Parallel()
-	j := make(journal, 100)
-	c := start(t, options{observer: j})
-	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), cluster(t, group, "c2", "")})
-	p := c.connect(group)
-	p.subscribe(clusterURL)
-	p.take()
-	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "bad")})
-	p.refuse(p.receive(), "bad")
-	p.subscribe(secretURL, "none")
-	p.receive()
-	p.hangUp()
-	for _, want := range []string{
-		"connected shop/web", "acknowledged shop/web cluster [c1 c2]", "refused shop/web cluster [c2] bad", "disconnected shop/web",
-	} {
+func (j journal) expect(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
 		select {
 		case got := <-j:
-			if got != want {
-				t.Errorf("got %q, want %q", got, want)
+			if got != w {
+				t.Fatalf("got %q, want %q", got, w)
 			}
 		case <-time.After(patience):
-			t.Fatalf("no %q", want)
+			t.Fatalf("no %q", w)
 		}
 	}
+}
+
+func (j journal) nothing(t *testing.T) {
+	t.Helper()
+	select {
+	case got := <-j:
+		t.Fatalf("unexpected %q", got)
+	case <-time.After(silence):
+	}
+}
+
+// booted is a proxy that has everything: a listener with a route table and a certificate.
+func booted(t *testing.T, j journal) (*control, *proxy) {
+	t.Helper()
+	c := start(t, options{observer: j})
+	l := listener(t, "l1", "")
+	l.Tables, l.Secrets = []string{"t1"}, []string{"s1"}
+	state := c.cache.Apply([]xds.Change{
+		cluster(t, group, "c1", ""), table(t, group, "t1"), host(t, "a.example", ""), secret(t, group, "s1", ""), l,
+	})[group]
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, []string{"c1"}, nil)
+	p.subscribe(listenerURL)
+	p.expect(listenerURL, []string{"l1"}, nil)
+	j.expect(t, "connected "+group)
+	j.nothing(t) // the listener is acknowledged, but waits for its routes and its certificate
+	p.subscribe(routeURL, "t1")
+	p.expect(routeURL, []string{"t1"}, nil)
+	j.nothing(t)
+	p.subscribe(secretURL, "s1")
+	p.expect(secretURL, []string{"s1"}, nil)
+	j.expect(t, "holds "+state)
+	return c, p
+}
+
+func TestAProxyHoldsAStateWhenItHasAcknowledgedAllThatItsListenersNeed(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := booted(t, j)
+	state := c.cache.Apply([]xds.Change{host(t, "b.example", ""), cluster(t, group, "c2", "")})[group]
+	p.expect(clusterURL, []string{"c2"}, nil)
+	j.nothing(t)
+	p.expect(routeURL, []string{"t1"}, nil)
+	j.expect(t, "holds "+state)
+	p.hangUp()
+	j.expect(t, "disconnected "+group)
+}
+
+func TestAStateHasTheSameNameHoweverItWasReached(t *testing.T) {
+	t.Parallel()
+	a, b := xds.NewCache(), xds.NewCache()
+	first := a.Apply([]xds.Change{cluster(t, group, "c1", ""), table(t, group, "t1"), host(t, "a.example", "")})[group]
+	b.Apply([]xds.Change{table(t, group, "t1"), host(t, "b.example", ""), host(t, "a.example", "old")})
+	b.Apply([]xds.Change{removed(host(t, "b.example", "")), cluster(t, group, "c1", "old")})
+	if second := b.Apply([]xds.Change{host(t, "a.example", ""), cluster(t, group, "c1", "")})[group]; first != second {
+		t.Errorf("got %s and %s", first, second)
+	}
+}
+
+func TestWhatOneProxyRefusesIsReplacedByTheLastThatWasTaken(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := booted(t, j)
+	state := c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad"), cluster(t, group, "c2", "")})[group]
+	p.refuse(p.receive(), "Error adding/updating cluster(s) c1: no such thing")
+	j.expect(t, "refused cluster  c1 []: no such thing")
+	back := p.expect(clusterURL, []string{"c1"}, nil)
+	j.expect(t, "holds "+state)
+
+	fresh := c.connect(group)
+	fresh.subscribe(clusterURL)
+	if got := versions(fresh.expect(clusterURL, []string{"c1", "c2"}, nil))["c1"]; got != versions(back)["c1"] {
+		t.Error("a fresh proxy got what another has refused")
+	}
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "good")})
+	p.expect(clusterURL, []string{"c1"}, nil)
+}
+
+func TestWhatIsRefusedTogetherIsSentAgainInHalves(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := booted(t, j)
+	p.subscribe(secretURL, "s2", "s3", "s4", "s5")
+	p.expect(secretURL, nil, []string{"s2", "s3", "s4", "s5"})
+	c.cache.Apply([]xds.Change{secret(t, group, "s2", ""), secret(t, group, "s3", ""), secret(t, group, "s4", "bad"), secret(t, group, "s5", "")})
+	all := p.receive()
+	check(t, all, secretURL, []string{"s2", "s3", "s4", "s5"}, nil)
+	p.refuse(all, "a bad one")
+	p.expect(secretURL, []string{"s2", "s3"}, nil)
+	half := p.receive()
+	check(t, half, secretURL, []string{"s4", "s5"}, nil)
+	p.refuse(half, "a bad one")
+	one := p.receive()
+	check(t, one, secretURL, []string{"s4"}, nil)
+	p.refuse(one, "a bad one")
+	j.expect(t, "refused secret  s4 []: a bad one")
+}
+
+func TestNothingIsRemovedThatARefusedTableWasToReplace(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := booted(t, j)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), host(t, "a.example", "bad"), removed(cluster(t, group, "c1", ""))})
+	p.expect(clusterURL, []string{"c2"}, nil)
+	p.refuse(p.receive(), "no such thing")
+	probes := p.receive()
+	check(t, probes, listenerURL, []string{"probe/0"}, nil)
+	p.refuse(probes, "Error adding/updating listener(s) probe/0: no such thing\n")
+	j.expect(t, "refused virtual_host t1 a.example []: no such thing")
+	p.expect(listenerURL, nil, []string{"probe/0"})
+	p.hearsNothing()
+	state := c.cache.Apply([]xds.Change{host(t, "a.example", "good")})[group]
+	p.expect(routeURL, []string{"t1"}, nil)
+	j.expect(t, "holds "+state)
+	p.expect(clusterURL, nil, []string{"c1"})
+}
+
+// judgeProbes answers to probes as Envoy would if it did not take routes whose name has `bad` in it, until they are removed.
+func judgeProbes(t *testing.T, p *proxy) int {
+	t.Helper()
+	for rounds := 1; ; rounds++ {
+		response := p.receive()
+		if response.GetTypeUrl() != listenerURL {
+			t.Fatalf("got %s", response.GetTypeUrl())
+		}
+		if len(response.GetResources()) == 0 {
+			p.acknowledge(response)
+			return rounds
+		}
+		var complaint strings.Builder
+		for _, probe := range response.GetResources() {
+			if strings.Contains(string(probe.GetResource().GetValue()), "bad") {
+				fmt.Fprintf(&complaint, "%s: no such thing\n", probe.GetName())
+			}
+		}
+		if complaint.Len() == 0 {
+			p.acknowledge(response)
+		} else {
+			p.refuse(response, "Error adding/updating listener(s) "+complaint.String())
+		}
+	}
+}
+
+func TestTheRouteThatSpoilsATableIsFound(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := booted(t, j)
+	var changes []xds.Change
+	for i := range 1000 {
+		domain := fmt.Sprintf("%03d.example", i)
+		message := &routev3.VirtualHost{Name: domain, Domains: []string{domain}}
+		for k := range 20 {
+			name := fmt.Sprintf("HTTPRoute/shop/%s/%d", domain, k)
+			if i == 700 && k == 11 {
+				name += "/bad"
+			}
+			message.Routes = append(message.Routes, &routev3.Route{Name: name})
+		}
+		changes = append(changes, xds.Change{Group: group, Type: xds.VirtualHost, Table: "t1", Name: domain, Resource: resource(t, message)})
+	}
+	c.cache.Apply(changes)
+	p.refuse(p.receive(), "no such thing")
+	if rounds := judgeProbes(t, p); rounds > 8 {
+		t.Errorf("it took %d rounds", rounds)
+	}
+	j.expect(t, "refused virtual_host t1 700.example [HTTPRoute/shop/700.example/11/bad]: no such thing")
 }

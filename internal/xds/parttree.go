@@ -99,3 +99,15 @@ func (t *partTree) each(visit func(*Resource)) {
 	visit(t.part)
 	t.right.each(visit)
 }
+
+// changed visits the parts, in the order of their names, that another tree has not or has otherwise.
+func (t *partTree) changed(other *partTree, visit func(name string, part *Resource)) {
+	if t == nil {
+		return
+	}
+	t.left.changed(other, visit)
+	if !sameVersion(t.part, other.get(t.name)) {
+		visit(t.name, t.part)
+	}
+	t.right.changed(other, visit)
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"sync/atomic"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
@@ -44,6 +45,36 @@ type named struct {
 	envelope *discoveryv3.Resource
 	// endpoints is the name of the assignment a Cluster uses, if any.
 	endpoints string
+	// tables and secrets are what a Listener asks for before it serves.
+	tables, secrets []string
+
+	// taken says that a proxy has acknowledged it.
+	taken atomic.Bool
+	// good is the last one before it that a proxy has acknowledged; refused says that this is what proxies get, since one refused it and none took it.
+	// Both belong to the group.
+	good    *named
+	refused bool
+}
+
+// seen is what proxies get, nil if nothing.
+func (n *named) seen() *named {
+	if n != nil && n.refused {
+		return n.good
+	}
+	return n
+}
+
+// lastGood is what to fall back to when whatever replaces it is refused. It holds on to nothing older.
+func (n *named) lastGood() *named {
+	switch {
+	case n == nil:
+		return nil
+	case n.taken.Load():
+		n.good = nil
+		return n
+	default:
+		return n.good
+	}
 }
 
 func newNamed(name string, r *Resource) *named {

@@ -26,6 +26,15 @@ func newResponse(t Type) *response {
 func (r *response) add(name string, resource versioned) {
 	r.versions[name] = resource.Version()
 	r.resources = append(r.resources, resource)
+	switch resource := resource.(type) {
+	case *named:
+		r.named = append(r.named, resource)
+	case *composedTable:
+		if r.tables == nil {
+			r.tables = map[string]tableParts{}
+		}
+		r.tables[name] = resource.tableParts
+	}
 }
 
 func (r *response) remove(name string) {

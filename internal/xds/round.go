@@ -23,6 +23,8 @@ type round struct {
 	removals [wireTypes][]string
 	// tables are the route tables as they were when the round began, and usable those of the last round whose clusters are warm.
 	tables, usable map[string]*composedTable
+	// state is that of the group when the round began.
+	state digest
 }
 
 type phase uint8
@@ -47,6 +49,9 @@ var (
 func (s *stream) step() bool {
 	switch s.round.phase {
 	case idle:
+		if len(s.searches) > 0 {
+			return s.stepSearch()
+		}
 		return s.begin()
 	case sendingClusters:
 		if !s.handHeld(Cluster) || !s.answered(Cluster) {
@@ -62,6 +67,7 @@ func (s *stream) step() bool {
 		}
 		s.round.phase = removing
 	case removing:
+		s.report()
 		if !s.remove() {
 			return false
 		}
@@ -89,10 +95,13 @@ func (s *stream) begin() bool {
 		s.round.held[t] = own.finish(r)
 		found = found || s.round.held[t] != nil
 	}
-	for _, t := range removalOrder {
-		s.round.removals[t] = slices.Sorted(maps.Keys(s.subscriptions[t].removed))
-		found = found || len(s.round.removals[t]) > 0
+	if !s.doubtful() {
+		for _, t := range removalOrder {
+			s.round.removals[t] = slices.Sorted(maps.Keys(s.subscriptions[t].removed))
+			found = found || len(s.round.removals[t]) > 0
+		}
 	}
+	found = found || s.round.state != s.group.state
 	if !found && len(s.subscriptions[RouteTable].asked) == 0 {
 		return false
 	}
@@ -100,7 +109,7 @@ func (s *stream) begin() bool {
 	if !found && maps.Equal(tables, s.round.usable) {
 		return false
 	}
-	s.round.tables, s.round.phase = tables, sendingClusters
+	s.round.tables, s.round.state, s.round.phase = tables, s.group.state, sendingClusters
 	return true
 }
 
@@ -135,7 +144,15 @@ func (s *stream) remove() bool {
 		if len(s.round.removals[t]) == 0 {
 			continue
 		}
-		if !s.answered(Listener) || !s.answered(RouteTable) || !own.ready() {
+		if !s.answered(Listener) || !s.answered(RouteTable) {
+			return false
+		}
+		if s.doubtful() {
+			// What the proxy refused has not replaced what it uses.
+			s.round.removals = [wireTypes][]string{}
+			return true
+		}
+		if !own.ready() {
 			return false
 		}
 		r := newResponse(t)

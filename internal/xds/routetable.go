@@ -71,15 +71,20 @@ func (t *routeTable) replace(part string, before, after *Resource) {
 func (t *routeTable) publish() {
 	t.current = nil
 	if t.header != nil {
-		t.current = &composedTable{name: t.name, version: t.sum.String(), header: t.header, hosts: t.hosts}
+		t.current = &composedTable{name: t.name, version: t.sum.String(), tableParts: tableParts{header: t.header, hosts: t.hosts}}
 	}
+}
+
+// tableParts is what a version of a table is made of.
+type tableParts struct {
+	header *Resource
+	hosts  *partTree
 }
 
 // composedTable is one version of a table. Its bytes are assembled once, by the first stream that sends it.
 type composedTable struct {
+	tableParts
 	name, version string
-	header        *Resource
-	hosts         *partTree
 	once          sync.Once
 	envelope      *discoveryv3.Resource
 }
@@ -93,7 +98,6 @@ func (c *composedTable) wire() *discoveryv3.Resource {
 			Version:  c.version,
 			Resource: &anypb.Any{TypeUrl: typeURLs[RouteTable], Value: c.assemble()},
 		}
-		c.header, c.hosts = nil, nil
 	})
 	return c.envelope
 }

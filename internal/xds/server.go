@@ -10,6 +10,7 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/config"
 	deltav3 "github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
@@ -44,6 +45,7 @@ type Server struct {
 	logger        *slog.Logger
 	metrics       *metrics
 	observer      Observer
+	peers         cachev3.ConfigWatcher
 	protocol      []config.XDSOption
 }
 
@@ -67,6 +69,9 @@ func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, r
 		protocol:      []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
 	}
 }
+
+// ServePeers lets other replicas of the control plane, and nobody else, watch something. They see nothing of what proxies see. Call it before Serve.
+func (s *Server) ServePeers(watcher cachev3.ConfigWatcher) { s.peers = watcher }
 
 // Serve serves proxies until the context is done. Tokens travel on these connections, so they are always encrypted.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls.Config) error {
@@ -113,7 +118,10 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 	defer context.AfterFunc(s.running, cancel)()
 	identity := identityOf(ctx)
 	if identity.Peer() {
-		return status.Error(codes.PermissionDenied, "a replica of the control plane is given no configuration of proxies")
+		if s.peers == nil {
+			return status.Error(codes.PermissionDenied, "a replica of the control plane is given no configuration of proxies")
+		}
+		return deltav3.NewServer(ctx, s.peers, nil).DeltaStreamHandler(connection, resourcev3.AnyType)
 	}
 	if !s.cache.opened.Load() {
 		return status.Error(codes.Unavailable, "not everything is known yet")
@@ -124,7 +132,7 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 	defer s.cache.disconnect(proxy)
 	s.metrics.connected.Inc()
 	defer s.metrics.connected.Dec()
-	s.observer.Connected(group)
-	defer s.observer.Disconnected(group)
+	s.observer.Connected(identity)
+	defer s.observer.Disconnected(identity)
 	return deltav3.NewServer(ctx, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
 }

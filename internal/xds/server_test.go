@@ -109,7 +109,8 @@ func TestMetricsCountWhatWasSent(t *testing.T) {
 	c.cache.Apply([]xds.Change{cluster(t, "a/a", "x", ""), cluster(t, "a/a", "y", "")})
 	p := c.connect("a/a")
 	p.subscribe(clusterURL)
-	p.refuse(p.receive(), "no")
+	p.refuse(p.receive(), "y: no")
+	p.expect(clusterURL, nil, []string{"y"})
 	p.subscribe(secretURL, "none")
 	p.expect(secretURL, nil, []string{"none"})
 
@@ -118,7 +119,7 @@ func TestMetricsCountWhatWasSent(t *testing.T) {
 		"gatewright_xds_refusals_total cluster":       1,
 		"gatewright_xds_resources_sent_total cluster": 2,
 		"gatewright_xds_resources_sent_total secret":  0,
-		"gatewright_xds_responses_total cluster":      1,
+		"gatewright_xds_responses_total cluster":      2,
 		"gatewright_xds_responses_total secret":       1,
 	}
 	got := c.measured()

@@ -28,6 +28,10 @@ type stream struct {
 	mu            sync.Mutex
 	subscriptions [wireTypes]subscription
 	round         round
+	// searches are for what is wrong with refused route tables, one at a time.
+	searches []*search
+	// held is the last state that the proxy was found to have.
+	held digest
 }
 
 var (
@@ -111,6 +115,7 @@ func (s *stream) advance() {
 	s.serve(Endpoints)
 	s.serve(Secret)
 	s.answerTables()
+	s.report()
 }
 
 // serve hands over everything there is to tell of a type that a proxy asks for when it needs it.
@@ -185,12 +190,12 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 	s.mu.Unlock()
 	switch {
 	case answered == nil:
+	case answered.probe:
+		s.judge(refusal.GetMessage())
 	case refusal != nil:
 		s.metrics.refusals.WithLabelValues(t.String()).Inc()
-		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "type", t.String(), "reason", refusal.GetMessage())
-		s.observer.Refused(s.group.name, t, answered.versions, refusal.GetMessage())
-	default:
-		s.observer.Acknowledged(s.group.name, t, answered.versions)
+		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "pod", s.identity.Pod, "type", t.String(), "reason", refusal.GetMessage())
+		s.blame(t, answered, refusal.GetMessage())
 	}
 	return nil
 }

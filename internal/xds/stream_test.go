@@ -103,7 +103,13 @@ func TestARefusedVersionIsNotSentAgain(t *testing.T) {
 	c := start(t, options{})
 	p := boot(t, c)
 	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad")})
-	p.refuse(p.receive(), "bad")
+	bad := p.receive()
+	p.refuse(bad, "bad")
+	p.expect(endpointURL, []string{"eds/c1"}, nil)
+	good := p.expect(clusterURL, []string{"c1"}, nil)
+	if versions(good)["c1"] == versions(bad)["c1"] {
+		t.Error("the same was sent twice")
+	}
 	p.expect(endpointURL, []string{"eds/c1"}, nil)
 	p.hearsNothing()
 	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "bad")})

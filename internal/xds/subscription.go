@@ -22,6 +22,13 @@ type subscription struct {
 
 	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same version again.
 	sent map[string]string
+	// doubted is the version of each resource that was refused, as long as it is the one sent last.
+	doubted map[string]string
+	// accepted is what each route table that the proxy took last is made of.
+	accepted map[string]tableParts
+	// careful are names of which some were refused together and it is not known which. No more than quota of them are sent at once.
+	careful set
+	quota   int
 	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
 	unanswered []*delivery
 	// acknowledged and refused are the nonces of the last response the proxy took and the last it did not.
@@ -46,6 +53,11 @@ type subscription struct {
 type delivery struct {
 	nonce    string
 	versions map[string]string
+	// named and tables are the resources themselves, without the bytes of the tables.
+	named  []*named
+	tables map[string]tableParts
+	// probe says that its resources are there to be judged, not to be used.
+	probe bool
 }
 
 func (s *subscription) wants(name string) bool {
@@ -64,7 +76,8 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.names = set{}
 		s.sent = map[string]string{}
 		maps.Copy(s.sent, request.GetInitialResourceVersions())
-		s.asked, s.changed, s.removed, s.absent = set{}, set{}, set{}, set{}
+		s.asked, s.changed, s.removed, s.absent, s.careful = set{}, set{}, set{}, set{}, set{}
+		s.doubted, s.accepted = map[string]string{}, map[string]tableParts{}
 	}
 	for _, name := range request.GetResourceNamesSubscribe() {
 		if name == wildcardName {
@@ -162,6 +175,8 @@ func (s *subscription) mark(name string, exists bool) {
 
 func (s *subscription) forget(name string) {
 	delete(s.sent, name)
+	delete(s.doubted, name)
+	delete(s.accepted, name)
 	delete(s.asked, name)
 	delete(s.changed, name)
 	delete(s.removed, name)
@@ -190,12 +205,21 @@ func (s *subscription) takeAnswers(r *response, lookup func(string) versioned) {
 
 // takeChanges puts into a response what is different from what the proxy holds.
 func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
+	later, quota := set{}, s.quota
 	for _, name := range slices.Sorted(maps.Keys(s.changed)) {
-		if resource := lookup(name); resource != nil && s.sent[name] != resource.Version() {
-			s.put(r, name, resource)
+		resource := lookup(name)
+		if resource == nil || s.sent[name] == resource.Version() {
+			continue
 		}
+		if _, careful := s.careful[name]; careful {
+			if quota--; quota < 0 {
+				later[name] = struct{}{}
+				continue
+			}
+		}
+		s.put(r, name, resource)
 	}
-	s.changed = set{}
+	s.changed = later
 }
 
 // put regards a resource as sent.
@@ -209,6 +233,7 @@ func (s *subscription) takeRemovals(r *response, names []string) {
 	for _, name := range names {
 		if _, still := s.removed[name]; still {
 			delete(s.sent, name)
+			delete(s.doubted, name)
 			delete(s.removed, name)
 			r.remove(name)
 		}
@@ -253,6 +278,7 @@ func (s *subscription) answered(nonce string, refused bool) *delivery {
 		s.refused = nonce
 	} else {
 		s.acknowledged = nonce
+		s.trust(d)
 	}
 	return d
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -32,8 +31,8 @@ var (
 
 const beacon = "beacon"
 
-// proxies passes resources on to the cache and sends a beacon with each batch: a route table that is different every time. Envoy learns of
-// route tables last, so when it has taken the beacon, it has answered for everything before.
+// proxies passes resources on to the cache and sends a beacon with each batch, a route table that is different every time, so that there is always
+// something for Envoy to take.
 type proxies struct {
 	cache   *xds.Cache
 	gateway string
@@ -44,10 +43,10 @@ type proxies struct {
 	taken    chan struct{}
 
 	metrics *prometheus.Registry
-	answers atomic.Int64
 
-	mu   sync.Mutex
-	seen string
+	mu sync.Mutex
+	// wanted is the state that Envoy should have and has not yet, and held the one it has.
+	wanted, held string
 }
 
 func newProxies(gateway ir.Name, socket string) *proxies {
@@ -58,16 +57,21 @@ func newProxies(gateway ir.Name, socket string) *proxies {
 }
 
 // Apply implements [pipeline.Proxies].
-func (p *proxies) Apply(changes []xds.Change) {
+func (p *proxies) Apply(changes []xds.Change) map[string]string {
 	p.batch++
 	changes = append(changes,
-		xds.Change{Group: p.gateway, Type: xds.Listener, Name: beacon, Resource: resource(p.listener())},
+		xds.Change{Group: p.gateway, Type: xds.Listener, Name: beacon, Tables: []string{beacon}, Resource: resource(p.listener())},
 		xds.Change{Group: p.gateway, Type: xds.RouteTable, Name: beacon, Resource: resource(&routev3.RouteConfiguration{Name: beacon})},
 		xds.Change{Group: p.gateway, Type: xds.VirtualHost, Table: beacon, Name: "*", Resource: resource(&routev3.VirtualHost{
 			Name: fmt.Sprint(p.batch), Domains: []string{"*"},
 		})},
 	)
-	p.cache.Apply(changes)
+	states := p.cache.Apply(changes)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = states[p.gateway]
+	p.compare()
+	return states
 }
 
 // ApplyEndpoints implements [pipeline.Proxies].
@@ -89,13 +93,14 @@ func (p *proxies) listener() *listenerv3.Listener {
 	}
 }
 
-// quiet says whether Envoy has answered everything that was sent to it, with nothing but yes.
+// quiet says whether Envoy has answered everything that was sent to it with nothing but yes.
 func (p *proxies) quiet() bool {
-	var responses int64
-	for _, n := range p.sent("responses_total") {
-		responses += n
+	for _, n := range p.sent("refusals_total") {
+		if n > 0 {
+			return false
+		}
 	}
-	return p.answers.Load() == responses && len(p.refusals) == 0
+	return len(p.refusals) == 0
 }
 
 // sent reads one of the server's counters, by type of resource.
@@ -117,27 +122,30 @@ func (p *proxies) sent(name string) map[string]int64 {
 }
 
 // Connected implements [xds.Observer].
-func (p *proxies) Connected(string) {}
+func (p *proxies) Connected(xds.Identity) {}
 
 // Disconnected implements [xds.Observer].
-func (p *proxies) Disconnected(string) {}
+func (p *proxies) Disconnected(xds.Identity) {}
 
-// Acknowledged implements [xds.Observer].
-func (p *proxies) Acknowledged(_ string, t xds.Type, versions map[string]string) {
-	defer p.answers.Add(1)
-	version := versions[beacon]
+// Holds implements [xds.Observer].
+func (p *proxies) Holds(_ xds.Identity, state string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t == xds.RouteTable && version != "" && version != p.seen {
-		p.seen = version
+	p.held = state
+	p.compare()
+}
+
+// compare says when Envoy has come to have what it should.
+func (p *proxies) compare() {
+	if p.held == p.wanted && p.held != "" {
+		p.wanted = ""
 		p.taken <- struct{}{}
 	}
 }
 
 // Refused implements [xds.Observer].
-func (p *proxies) Refused(_ string, t xds.Type, _ map[string]string, reason string) {
-	defer p.answers.Add(1)
-	p.refusals <- fmt.Sprintf("%s: %s", t, reason)
+func (p *proxies) Refused(_ xds.Identity, r xds.Refusal) {
+	p.refusals <- fmt.Sprintf("%s %s %s %v: %s", r.Type, r.Table, r.Name, r.Routes, r.Reason)
 }
 
 func resource(m proto.Message) *xds.Resource {

@@ -59,7 +59,7 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{held: map[subject]store.Change{}, proxies: newProxies(gateway, filepath.Join(directory, "beacon.sock"))}
-	l.pipeline = pipeline.New(l.proxies, silent{}, unselective{}, silent{}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.flaws, nil))))
+	l.pipeline = pipeline.New(pipeline.Outputs{Proxies: l.proxies, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.flaws, nil))))
 	l.pipeline.Start()
 	l.proxies.cache.Open()
 	server := xds.NewServer(l.proxies.cache, onlyProxy{gateway}, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
@@ -186,6 +186,10 @@ func (silent) WithdrawListenerSet(string, outcome.ListenerSet) {}
 func (silent) SetPolicy(store.Kind, string, outcome.Policy)    {}
 func (silent) SetRoute(store.Kind, string, outcome.Route)      {}
 func (silent) Forget(store.Kind, string)                       {}
+func (silent) Reach(map[string]string, time.Time)              {}
+func (silent) Refuse(store.Kind, string, []string, string)     {}
+func (silent) Accept(store.Kind, string)                       {}
+func (silent) Live(store.Kind, string) bool                    { return true }
 
 // unselective takes selectors and does nothing with them.
 type unselective struct{}

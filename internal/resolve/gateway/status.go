@@ -52,6 +52,7 @@ func SetStatus(
 	_, programmed := fleetState(v, objects, r)
 	return outcome.ListenerSet{
 		Generation: set.Generation,
+		Gateway:    gateway,
 		Conditions: []outcome.Condition{r.Sets[i].Accepted, setProgrammed(r.Sets[i], programmed)},
 		Listeners:  listenerStatuses(r, key, programmed, func(id string) int { return attached(gateway, id) }),
 	}, true

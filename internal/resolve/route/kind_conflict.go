@@ -140,6 +140,7 @@ func (r Resolved) without(winners map[string]string) Resolved {
 			continue
 		}
 		accepted.State, accepted.Reason, accepted.Message = outcome.False, string(gwv1.RouteReasonNotAllowedByListeners), reason
+		parent.Gateway = ""
 	}
 	return r
 }

@@ -58,7 +58,11 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 		attached, accepted := in.bindParent(v, s, ref, name, parent)
 		b.attachments = append(b.attachments, attached...)
 		b.listeners = append(b.listeners, Resolved{Attachments: attached}.ListenerKeys())
-		b.parents = append(b.parents, outcome.Parent{Ref: parentRef(ref), Conditions: []outcome.Condition{accepted}})
+		judged := outcome.Parent{Ref: parentRef(ref), Conditions: []outcome.Condition{accepted}}
+		if len(attached) > 0 {
+			judged.Gateway = parent.Gateway
+		}
+		b.parents = append(b.parents, judged)
 	}
 	slices.SortStableFunc(b.attachments, compareAttachments)
 	b.attachments = slices.CompactFunc(b.attachments, func(x, y Attachment) bool { return compareAttachments(x, y) == 0 })

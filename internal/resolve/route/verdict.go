@@ -45,6 +45,7 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]
 		if refused && parent.Conditions[0].State == outcome.True {
+			parent.Gateway = ""
 			parent.Conditions[0] = outcome.Condition{
 				Type: string(gwv1.RouteConditionAccepted), State: outcome.False,
 				Reason: string(gwv1.RouteReasonUnsupportedValue), Message: strings.Join(w.invalid, "; "),

@@ -1,0 +1,119 @@
+package peers
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// maxRefusals is how many of a proxy's refusals are shown, the newest.
+const maxRefusals = 64
+
+// Board is what other replicas may know of the proxies of this one. It hears of them as an [xds.Observer], and other replicas watch it.
+type Board struct {
+	cachev3.ConfigWatcher
+	linear *cachev3.LinearCache
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	entries map[xds.Identity]*posted
+	changed map[xds.Identity]struct{}
+	wake    chan struct{}
+}
+
+// posted is the entry of a proxy while it has streams.
+type posted struct {
+	entry
+	streams int
+}
+
+var _ xds.Observer = (*Board)(nil)
+
+// NewBoard returns an empty board.
+func NewBoard(log *slog.Logger) *Board {
+	linear := cachev3.NewLinearCache(TypeURL)
+	return &Board{
+		ConfigWatcher: linear, linear: linear, log: log,
+		entries: map[xds.Identity]*posted{}, changed: map[xds.Identity]struct{}{}, wake: make(chan struct{}, 1),
+	}
+}
+
+// Connected puts a proxy on the board.
+func (b *Board) Connected(proxy xds.Identity) {
+	b.update(proxy, func(p *posted) { p.streams++ })
+}
+
+// Disconnected takes it off.
+func (b *Board) Disconnected(proxy xds.Identity) {
+	b.update(proxy, func(p *posted) { p.streams-- })
+}
+
+// Holds shows the state that a proxy has.
+func (b *Board) Holds(proxy xds.Identity, state string) {
+	b.update(proxy, func(p *posted) { p.state = state })
+}
+
+// Refused shows what a proxy does not take.
+func (b *Board) Refused(proxy xds.Identity, r xds.Refusal) {
+	b.update(proxy, func(p *posted) {
+		p.refusals = append(slices.DeleteFunc(p.refusals, func(old xds.Refusal) bool {
+			return old.Type == r.Type && old.Table == r.Table && old.Name == r.Name && slices.Equal(old.Routes, r.Routes)
+		}), r)
+		p.refusals = p.refusals[max(0, len(p.refusals)-maxRefusals):]
+	})
+}
+
+func (b *Board) update(proxy xds.Identity, change func(*posted)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.entries[proxy]
+	if p == nil {
+		p = &posted{entry: entry{proxy: proxy}}
+		b.entries[proxy] = p
+	}
+	change(p)
+	if p.streams <= 0 {
+		delete(b.entries, proxy)
+	}
+	b.changed[proxy] = struct{}{}
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run shows what is new until the context is done.
+func (b *Board) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.wake:
+			b.show()
+		}
+	}
+}
+
+// show brings everything that changed to those who watch, at once.
+func (b *Board) show() {
+	shown, gone := map[string]types.Resource{}, []string(nil)
+	b.mu.Lock()
+	for proxy := range b.changed {
+		if p := b.entries[proxy]; p != nil {
+			shown[name(proxy)] = p.message()
+		} else {
+			gone = append(gone, name(proxy))
+		}
+	}
+	clear(b.changed)
+	b.mu.Unlock()
+	if err := b.linear.UpdateResources(shown, gone); err != nil {
+		b.log.Error("other replicas can not be told about proxies", "error", err)
+	}
+}

@@ -1,0 +1,80 @@
+package proof
+
+import (
+	"slices"
+	"time"
+)
+
+// maxStates is how many states of a Gateway are remembered. A proxy that reports an older one counts for nothing until it has caught up.
+const maxStates = 4096
+
+// book is what is known about the proxies of one Gateway.
+type book struct {
+	// states numbers the states that the Gateway was to have, and order lists them from oldest to newest.
+	states map[string]int
+	order  []string
+	last   int
+	// proven is the highest number that all ready proxies have been found to have at one time.
+	proven int
+	// waiting are the objects whose state is not proven.
+	waiting map[subject]wait
+	// service is `namespace/name` of the Service that leads to the proxies.
+	service string
+}
+
+type wait struct {
+	number int
+	since  time.Time
+	// late says that it has been said how long it takes.
+	late bool
+}
+
+func newBook() *book {
+	return &book{states: map[string]int{}, proven: -1, waiting: map[subject]wait{}}
+}
+
+// reach notes the state that the Gateway is to have from now on. A state it had before is the same state.
+func (b *book) reach(state string) {
+	if len(b.order) > 0 && b.order[len(b.order)-1] == state {
+		return
+	}
+	b.last++
+	b.states[state] = b.last
+	b.order = append(b.order, state)
+	if len(b.order) > maxStates {
+		oldest := b.order[0]
+		b.order = slices.Delete(b.order, 0, 1)
+		if b.states[oldest] <= b.last-maxStates {
+			delete(b.states, oldest)
+		}
+	}
+}
+
+// await notes that an object is live when the present state is, and says whether it is already.
+func (b *book) await(s subject, since time.Time) bool {
+	if b.proven >= b.last {
+		delete(b.waiting, s)
+		return true
+	}
+	if before, waits := b.waiting[s]; waits {
+		since = before.since
+	}
+	b.waiting[s] = wait{number: b.last, since: since}
+	return false
+}
+
+// prove notes what all ready proxies have, and returns the objects that are live since.
+func (b *book) prove(number int) map[subject]time.Time {
+	if number <= b.proven {
+		return nil
+	}
+	b.proven = number
+	live := map[subject]time.Time{}
+	for s, w := range b.waiting {
+		if w.number <= number {
+			live[s] = w.since
+			delete(b.waiting, s)
+		}
+	}
+	return live
+}

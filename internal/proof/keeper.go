@@ -1,0 +1,194 @@
+package proof
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+const (
+	// gatewayLabel is on the Service of a fleet, and so on its EndpointSlices.
+	gatewayLabel = gwv1.GatewayNameLabelKey
+	// lateAfter is when an object says that its proxies take long. It is longer than a proxy takes to find another replica.
+	lateAfter = time.Minute
+	lateCheck = 5 * time.Second
+)
+
+// Keeper keeps account of what is proved. It is the [pipeline.Statuses] that the pipeline speaks to, and passes everything on with what the proxies have to
+// say about it.
+type Keeper struct {
+	// Statuses is where outcomes go. What has nothing to do with proxies passes through.
+	pipeline.Statuses
+	now      func() time.Time
+	metrics  *metrics
+	sessions *sessions
+
+	mu      sync.Mutex
+	books   map[string]*book
+	objects map[subject]*object
+	ready   readiness
+	// since is when the changes that are being handed out came in.
+	since time.Time
+}
+
+var (
+	_ pipeline.Statuses = (*Keeper)(nil)
+	_ pipeline.Proofs   = (*Keeper)(nil)
+)
+
+// subject is an object whose outcome the proxies have a say in.
+type subject struct {
+	kind store.Kind
+	key  string
+}
+
+// object is the last that was said of a subject.
+type object struct {
+	// gateways are those whose proxies serve it.
+	gateways []string
+	// refused is why proxies do not take it, empty if they do; listeners are those of a Gateway or ListenerSet that it is about.
+	refused   string
+	listeners []string
+	publish   func(verdict func(gateway string) outcome.Condition)
+}
+
+// New returns a Keeper that passes outcomes on.
+func New(statuses pipeline.Statuses, registerer prometheus.Registerer) *Keeper {
+	k := &Keeper{
+		Statuses: statuses, now: time.Now, sessions: newSessions(),
+		books: map[string]*book{}, objects: map[subject]*object{}, ready: readiness{slices: map[string]map[string][]string{}},
+	}
+	k.metrics = newMetrics(registerer, k.oldest)
+	return k
+}
+
+// Reach says which states Gateways are to have from now on, and since when that is so. Outcomes that are set until the next call belong to it.
+func (k *Keeper) Reach(states map[string]string, since time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.since = since
+	for gateway, state := range states {
+		k.book(gateway).reach(state)
+		// A proxy of another replica may have it already.
+		k.prove(gateway)
+	}
+}
+
+// Fleet says which Service leads to a Gateway's proxies, empty if none does.
+func (k *Keeper) Fleet(gateway ir.Name, service string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if service == "" {
+		delete(k.books, gateway.String())
+		return
+	}
+	k.book(gateway.String()).service = service
+	k.prove(gateway.String())
+}
+
+func (k *Keeper) book(gateway string) *book {
+	b := k.books[gateway]
+	if b == nil {
+		b = newBook()
+		k.books[gateway] = b
+	}
+	return b
+}
+
+// prove finds out what all ready proxies of a Gateway have, and says of every object that is live since that it is.
+func (k *Keeper) prove(gateway string) {
+	b := k.books[gateway]
+	if b == nil {
+		return
+	}
+	pods := k.ready.pods(b.service)
+	if len(pods) == 0 {
+		return
+	}
+	all := b.last
+	for _, pod := range pods {
+		all = min(all, k.numberOf(b, xds.Identity{Gateway: gateway, Pod: pod}))
+	}
+	for s, since := range b.prove(all) {
+		k.metrics.live.Observe(k.now().Sub(since).Seconds())
+		k.publish(s)
+	}
+}
+
+// numberOf is the newest state that a proxy is known to have, -1 if none is.
+func (k *Keeper) numberOf(b *book, proxy xds.Identity) int {
+	number := -1
+	for _, state := range k.sessions.statesOf(proxy) {
+		if n, known := b.states[state]; known {
+			number = max(number, n)
+		}
+	}
+	return number
+}
+
+func (k *Keeper) publish(s subject) {
+	if o := k.objects[s]; o != nil {
+		o.publish(func(gateway string) outcome.Condition { return k.verdict(s, gateway) })
+	}
+}
+
+// Run follows the proxies until the context is done.
+func (k *Keeper) Run(ctx context.Context) {
+	ticker := time.NewTicker(lateCheck)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.sessions.wake:
+			k.follow()
+		case <-ticker.C:
+			k.checkLate()
+		}
+	}
+}
+
+func (k *Keeper) follow() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, gateway := range k.sessions.takeChanged() {
+		k.prove(gateway)
+	}
+}
+
+// checkLate says of objects that have waited for long what they wait for.
+func (k *Keeper) checkLate() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, b := range k.books {
+		for s, w := range b.waiting {
+			if !w.late && k.now().Sub(w.since) > lateAfter {
+				w.late = true
+				b.waiting[s] = w
+				k.publish(s)
+			}
+		}
+	}
+}
+
+// oldest is the age of the oldest change that is not proved.
+func (k *Keeper) oldest() float64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	age := time.Duration(0)
+	for _, b := range k.books {
+		for _, w := range b.waiting {
+			age = max(age, k.now().Sub(w.since))
+		}
+	}
+	return age.Seconds()
+}

@@ -1,0 +1,223 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// The reasons of a route's condition, besides [outcome.Refused]; the first two are also those of Gateways and listeners.
+const (
+	reasonProgrammed  = string(gwv1.GatewayReasonProgrammed)
+	reasonPending     = string(gwv1.GatewayReasonPending)
+	reasonNotAttached = "NotAttached"
+)
+
+// maxNamed is how many pods a message names.
+const maxNamed = 3
+
+// verdict is what the proxies of a Gateway have proved of an object. Its type is for the caller to set.
+func (k *Keeper) verdict(s subject, gateway string) outcome.Condition {
+	b, o := k.book(gateway), k.objects[s]
+	w, waits := b.waiting[s]
+	switch {
+	case o.refused != "" && len(o.listeners) == 0:
+		return outcome.Condition{State: outcome.False, Reason: outcome.Refused, Message: o.refused}
+	case !waits:
+		return outcome.Condition{State: outcome.True, Reason: reasonProgrammed, Message: "every ready proxy has acknowledged this generation"}
+	case w.late:
+		return outcome.Condition{State: outcome.False, Reason: reasonPending, Message: k.lagging(b, gateway, w)}
+	default:
+		return outcome.Condition{State: outcome.Unsettled, Reason: reasonPending, Message: "waiting for the proxies to acknowledge this generation"}
+	}
+}
+
+// lagging says which proxies an object waits for.
+func (k *Keeper) lagging(b *book, gateway string, w wait) string {
+	pods := k.ready.pods(b.service)
+	if len(pods) == 0 {
+		return fmt.Sprintf("no proxy of Gateway %s is ready; see its pods", gateway)
+	}
+	behind := slices.DeleteFunc(pods, func(pod string) bool { return k.numberOf(b, xds.Identity{Gateway: gateway, Pod: pod}) >= w.number })
+	named := strings.Join(behind[:min(len(behind), maxNamed)], ", ")
+	return fmt.Sprintf("%d proxies of Gateway %s have not acknowledged this generation: %s; see their logs and whether they reach Gatewright", len(behind), gateway, named)
+}
+
+// SetRoute says what became of a route, whose proxies have yet to prove it.
+func (k *Keeper) SetRoute(kind store.Kind, key string, o outcome.Route) {
+	k.set(subject{kind, key}, gatewaysOf(o), func(verdict func(string) outcome.Condition) {
+		judged := o
+		judged.Parents = slices.Clone(o.Parents)
+		for i := range judged.Parents {
+			parent := &judged.Parents[i]
+			condition := outcome.Condition{State: outcome.False, Reason: reasonNotAttached, Message: "no proxy serves the route for this parent; see Accepted"}
+			if parent.Gateway != "" {
+				condition = verdict(parent.Gateway)
+			}
+			condition.Type = outcome.RouteProgrammed
+			parent.Conditions = append(slices.Clone(parent.Conditions), condition)
+		}
+		k.Statuses.SetRoute(kind, key, judged)
+	})
+}
+
+func gatewaysOf(o outcome.Route) []string {
+	var gateways []string
+	for _, parent := range o.Parents {
+		if parent.Gateway != "" && !slices.Contains(gateways, parent.Gateway) {
+			gateways = append(gateways, parent.Gateway)
+		}
+	}
+	return gateways
+}
+
+// SetGateway says what became of a Gateway.
+func (k *Keeper) SetGateway(key string, o outcome.Gateway) {
+	s := subject{store.Gateway, key}
+	k.set(s, []string{key}, func(verdict func(string) outcome.Condition) {
+		judged := o
+		judged.Conditions = withVerdict(o.Conditions, verdict(key))
+		judged.Listeners = k.objects[s].judge(o.Listeners, verdict(key))
+		k.Statuses.SetGateway(key, judged)
+	})
+}
+
+// SetListenerSet says what became of a ListenerSet.
+func (k *Keeper) SetListenerSet(key string, o outcome.ListenerSet) {
+	s := subject{store.ListenerSet, key}
+	k.set(s, []string{o.Gateway}, func(verdict func(string) outcome.Condition) {
+		judged := o
+		judged.Conditions = withVerdict(o.Conditions, verdict(o.Gateway))
+		judged.Listeners = k.objects[s].judge(o.Listeners, verdict(o.Gateway))
+		k.Statuses.SetListenerSet(key, judged)
+	})
+}
+
+// judge gives each listener its verdict: that of its object, unless it was refused itself.
+func (o *object) judge(listeners []outcome.Listener, verdict outcome.Condition) []outcome.Listener {
+	judged := slices.Clone(listeners)
+	for i := range judged {
+		own := verdict
+		if slices.Contains(o.listeners, judged[i].Name) {
+			own = outcome.Condition{State: outcome.False, Reason: string(gwv1.ListenerReasonInvalid), Message: o.refused}
+		}
+		judged[i].Conditions = withVerdict(judged[i].Conditions, own)
+	}
+	return judged
+}
+
+// withVerdict has a Gateway or listener that would be programmed wait for its proxies.
+func withVerdict(conditions []outcome.Condition, verdict outcome.Condition) []outcome.Condition {
+	if verdict.State == outcome.True {
+		return conditions
+	}
+	judged := slices.Clone(conditions)
+	for i := range judged {
+		if judged[i].Type == string(gwv1.GatewayConditionProgrammed) && judged[i].State == outcome.True {
+			verdict.Type = judged[i].Type
+			judged[i] = verdict
+		}
+	}
+	return judged
+}
+
+func (k *Keeper) set(s subject, gateways []string, publish func(func(string) outcome.Condition)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if before := k.objects[s]; before != nil {
+		k.stopWaiting(s, before, gateways)
+	}
+	k.objects[s] = &object{gateways: gateways, publish: publish}
+	for _, gateway := range gateways {
+		if k.book(gateway).await(s, k.since) {
+			k.metrics.live.Observe(k.now().Sub(k.since).Seconds())
+		}
+	}
+	k.publish(s)
+}
+
+// Refuse says that proxies do not take an object, or those of its listeners that are named, and in their words why. It holds until the next outcome is set.
+func (k *Keeper) Refuse(kind store.Kind, key string, listeners []string, reason string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := subject{kind, key}
+	if o := k.objects[s]; o != nil {
+		o.refused, o.listeners = reason, listeners
+		k.publish(s)
+	}
+}
+
+// Accept takes a refusal back. Whether proxies take what has replaced it is yet to be seen.
+func (k *Keeper) Accept(kind store.Kind, key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := subject{kind, key}
+	o := k.objects[s]
+	if o == nil || o.refused == "" {
+		return
+	}
+	o.refused, o.listeners = "", nil
+	for _, gateway := range o.gateways {
+		k.book(gateway).await(s, k.since)
+	}
+	k.publish(s)
+}
+
+// Live says whether every ready proxy has acknowledged the last outcome of an object.
+func (k *Keeper) Live(kind store.Kind, key string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := subject{kind, key}
+	o := k.objects[s]
+	if o == nil || o.refused != "" {
+		return false
+	}
+	for _, gateway := range o.gateways {
+		if _, waits := k.book(gateway).waiting[s]; waits {
+			return false
+		}
+	}
+	return len(o.gateways) > 0
+}
+
+// Forget drops what was to be said of an object.
+func (k *Keeper) Forget(kind store.Kind, key string) {
+	k.drop(subject{kind, key})
+	k.Statuses.Forget(kind, key)
+}
+
+// ReleaseGateway withdraws what was said of a Gateway that is no longer ours.
+func (k *Keeper) ReleaseGateway(key string, generation int64) {
+	k.drop(subject{store.Gateway, key})
+	k.Statuses.ReleaseGateway(key, generation)
+}
+
+// WithdrawListenerSet replaces what was said of a ListenerSet, and forgets it.
+func (k *Keeper) WithdrawListenerSet(key string, o outcome.ListenerSet) {
+	k.drop(subject{store.ListenerSet, key})
+	k.Statuses.WithdrawListenerSet(key, o)
+}
+
+func (k *Keeper) drop(s subject) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if o := k.objects[s]; o != nil {
+		k.stopWaiting(s, o, nil)
+		delete(k.objects, s)
+	}
+}
+
+// stopWaiting forgets that an object waits for Gateways, except for those to keep.
+func (k *Keeper) stopWaiting(s subject, o *object, keep []string) {
+	for _, gateway := range o.gateways {
+		if b := k.books[gateway]; b != nil && !slices.Contains(keep, gateway) {
+			delete(b.waiting, s)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package xds
+
+import "maps"
+
+// trust notes that the proxy took a response.
+func (s *subscription) trust(d *delivery) {
+	for name := range d.versions {
+		delete(s.doubted, name)
+		delete(s.careful, name)
+	}
+	maps.Copy(s.accepted, d.tables)
+	for _, resource := range d.named {
+		resource.taken.Store(true)
+	}
+}
+
+// doubt notes that the proxy did not take a version of a resource, so it still has what it had before.
+func (s *subscription) doubt(name, version string) {
+	if s.sent[name] == version {
+		s.doubted[name] = version
+	}
+}
+
+// doubtful says whether the proxy goes on with a listener or route table that should have been replaced.
+func (s *stream) doubtful() bool {
+	for _, t := range users {
+		if len(s.subscriptions[t].doubted) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// report tells the observer when the proxy has come to have another state.
+func (s *stream) report() {
+	if s.held == s.round.state || !s.holds() {
+		return
+	}
+	s.held = s.round.state
+	s.observer.Holds(s.identity, s.held.String())
+}
+
+// holds says whether the proxy has everything of the round: all is acknowledged, and whatever its listeners need to serve has been asked for and
+// given. A proxy acknowledges a new listener before it asks for that.
+func (s *stream) holds() bool {
+	if s.round.phase != idle && s.round.phase != removing {
+		return false
+	}
+	listeners := &s.subscriptions[Listener]
+	if !listeners.active || !s.subscriptions[Cluster].active || len(s.subscriptions[RouteTable].doubted) > 0 {
+		return false
+	}
+	for _, t := range []Type{Cluster, Listener, RouteTable, Secret} {
+		if !s.answered(t) {
+			return false
+		}
+	}
+	for name, wanted := range s.group.resources[Listener] {
+		if l := wanted.seen(); l != nil && listeners.doubted[name] != l.Version() && !s.supplied(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// supplied says whether the proxy was given what a listener needs.
+func (s *stream) supplied(listener *named) bool {
+	for _, table := range listener.tables {
+		if wanted := s.round.tables[table]; wanted != nil && s.subscriptions[RouteTable].sent[table] != wanted.version {
+			return false
+		}
+	}
+	for _, secret := range listener.secrets {
+		if _, sent := s.subscriptions[Secret].sent[secret]; !sent && s.group.lookup(Secret, secret) != nil {
+			return false
+		}
+	}
+	return true
+}

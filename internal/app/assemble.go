@@ -49,7 +49,7 @@ type plane struct {
 	synced atomic.Bool
 }
 
-// assemble connects the parts and gives them to the manager, which runs those that need it only on the leader.
+// assemble connects the parts and gives them to the manager.
 func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	p := &plane{
 		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(),
@@ -87,20 +87,26 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	})
 	p.replicas = &replicas{namespace: o.Namespace, follower: follower, slices: map[string][]string{}}
 
-	for _, part := range []manager.Runnable{
-		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log},
+	leader, err := lead(mgr, o, log,
 		&authority.Keeper{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Namespace: o.Namespace,
 			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
 		},
+		applier,
+		p.selectors,
+		p.statuses,
+	)
+	if err != nil {
+		return err
+	}
+	for _, part := range []manager.Runnable{
+		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log},
 		onEveryReplica(func(ctx context.Context) error { return p.run(ctx) }),
 		onEveryReplica(forever(p.proofs.Run)),
 		onEveryReplica(forever(board.Run)),
 		onEveryReplica(forever(follower.Run)),
 		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
-		applier,
-		p.selectors,
-		p.statuses,
+		leader,
 	} {
 		if err := mgr.Add(part); err != nil {
 			return fmt.Errorf("set up the parts: %w", err)
@@ -113,6 +119,19 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		return fmt.Errorf("set up health checks: %w", err)
 	}
 	return nil
+}
+
+// lead makes a part of those that only one replica may run at a time. Without leader election there is only one.
+func lead(mgr manager.Manager, o Options, log *slog.Logger, parts ...manager.Runnable) (manager.Runnable, error) {
+	if !o.LeaderElect {
+		alone := &leadership{parts: parts, log: log}
+		return onEveryReplica(func(ctx context.Context) error { return alone.lead(ctx, ctx) }), nil
+	}
+	lock, err := newLock(mgr.GetConfig(), o)
+	if err != nil {
+		return nil, err
+	}
+	return &leadership{lock: lock, parts: parts, log: log}, nil
 }
 
 // run reads everything, hands out what follows from it, lets proxies in, and goes on with what changes.

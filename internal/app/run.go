@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -22,14 +21,6 @@ import (
 	"github.com/gatewright/gatewright/internal/watch"
 )
 
-const (
-	leaderElectionID = "gatewright-leader"
-	// Leadership moves within these times when a leader dies, and at once when it stops in order.
-	leaseDuration = 10 * time.Second
-	renewDeadline = 7 * time.Second
-	retryPeriod   = 2 * time.Second
-)
-
 // Run runs the control plane until the context is done.
 func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	redirectLogs(log)
@@ -39,22 +30,16 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	}
 	// The API server's own priority and fairness limits clients better than a client can.
 	config.QPS = -1
+	config.Dial = (&apiConnection{log: log}).dial
 	scheme, err := newScheme()
 	if err != nil {
 		return err
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         watch.CacheOptions(),
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
-		HealthProbeBindAddress:        o.HealthAddress,
-		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaderElectionID,
-		LeaderElectionNamespace:       o.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 new(leaseDuration),
-		RenewDeadline:                 new(renewDeadline),
-		RetryPeriod:                   new(retryPeriod),
+		Scheme:                 scheme,
+		Cache:                  watch.CacheOptions(),
+		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress: o.HealthAddress,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)

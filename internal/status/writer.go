@@ -209,9 +209,6 @@ func (w *Writer) Forget(kind Kind, key string) {
 	delete(w.wishes, item{kind, key})
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader writes.
-func (*Writer) NeedLeaderElection() bool { return true }
-
 // Start implements manager.Runnable: it writes every outcome known so far and each that comes, until the context ends.
 func (w *Writer) Start(ctx context.Context) error {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))

@@ -40,6 +40,7 @@ type Config struct {
 // Applier brings fleets to the cluster. What is wanted may be said at any time and on every replica; it is done while Start runs.
 type Applier struct {
 	Config
+	// queue is that of this start.
 	queue workqueue.TypedRateLimitingInterface[ir.Name]
 
 	mu      sync.Mutex
@@ -59,15 +60,9 @@ func New(config Config) *Applier {
 		config.Report = func(ir.Name, error) {}
 	}
 	return &Applier{
-		Config: config,
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "fleets"},
-		),
+		Config:   config,
 		wanted:   map[ir.Name]ir.Gateway{},
 		released: map[ir.Name]ir.Fleet{},
-		drifted:  map[ir.Name]bool{},
-		fleets:   map[ir.Name]*fleet{},
 		stock:    stock{},
 	}
 }
@@ -121,15 +116,9 @@ func (a *Applier) Refresh() {
 	}
 }
 
-// Start works until the context ends.
+// Start works until the context ends. It can be started again, and then trusts nothing that it knew: another leader may have been at work.
 func (a *Applier) Start(ctx context.Context) error {
-	a.mu.Lock()
-	a.started = true
-	for name := range a.wanted {
-		a.enqueue(name)
-	}
-	a.mu.Unlock()
-
+	a.begin()
 	stop := context.AfterFunc(ctx, a.queue.ShutDown)
 	defer stop()
 	var group sync.WaitGroup
@@ -138,11 +127,26 @@ func (a *Applier) Start(ctx context.Context) error {
 	}
 	group.Go(func() { a.takeStock(ctx) })
 	group.Wait()
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.started = false
 	return nil
 }
 
-// NeedLeaderElection says that the leader alone writes.
-func (*Applier) NeedLeaderElection() bool { return true }
+func (a *Applier) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "fleets"},
+	)
+	a.drifted, a.fleets, a.stock = map[ir.Name]bool{}, map[ir.Name]*fleet{}, stock{}
+	a.started = true
+	for name := range a.wanted {
+		a.enqueue(name)
+	}
+}
 
 // enqueue does nothing on a replica that does not lead, where the queue would only grow.
 func (a *Applier) enqueue(name ir.Name) {

@@ -119,6 +119,12 @@ func (w *world) start(t *testing.T) {
 			w.reports = append(w.reports, fmt.Sprintf("%s: %v", name, problem))
 		},
 	})
+	w.lead(t)
+}
+
+// lead lets the applier work until it is stopped.
+func (w *world) lead(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	w.stop = func() {
 		cancel()
@@ -304,6 +310,20 @@ func TestNothingIsDoneWithoutAnAuthority(t *testing.T) {
 	})
 }
 
+func TestAReplicaThatLeadsAgainTrustsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.applier.Set(exampleGateway())
+		expect(t, "a new Gateway", w.after(0), everything)
+		w.stop()
+		w.applier.Set(exampleGateway())
+		expect(t, "while another one leads", w.after(time.Minute), nil)
+		w.lead(t)
+		expect(t, "leading again", w.after(0), everything)
+	})
+}
+
 func TestAReplicaThatDoesNotLeadOnlyRemembers(t *testing.T) {
 	t.Parallel()
 	applier := New(Config{})
@@ -312,7 +332,7 @@ func TestAReplicaThatDoesNotLeadOnlyRemembers(t *testing.T) {
 	applier.Delete(ir.Name{Namespace: "a", Name: "b"})
 	applier.Drifted(exampleGateway().Name)
 	applier.Refresh()
-	if applier.queue.Len() != 0 || len(applier.wanted) != 1 {
-		t.Errorf("%d in the queue, %d wanted", applier.queue.Len(), len(applier.wanted))
+	if applier.queue != nil || len(applier.wanted) != 1 {
+		t.Errorf("there is a queue: %t, and %d wanted", applier.queue != nil, len(applier.wanted))
 	}
 }

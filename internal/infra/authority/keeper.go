@@ -33,9 +33,6 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection says that the leader alone keeps.
-func (*Keeper) NeedLeaderElection() bool { return true }
-
 func (k *Keeper) keep(ctx context.Context) (time.Duration, error) {
 	secret, err := read(ctx, k.Reader, k.Namespace)
 	if err != nil {

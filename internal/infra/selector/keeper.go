@@ -32,6 +32,7 @@ type Config struct {
 // Start runs.
 type Keeper struct {
 	Config
+	// queue is that of this start.
 	queue workqueue.TypedRateLimitingInterface[ir.Name]
 
 	mu      sync.Mutex
@@ -54,10 +55,6 @@ type wish struct {
 func New(config Config) *Keeper {
 	return &Keeper{
 		Config: config,
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "selectors"},
-		),
 		wanted: map[ir.Name]wish{},
 		made:   map[client.ObjectKey]ir.Name{},
 		has:    map[ir.Name]int{},
@@ -99,22 +96,15 @@ func (k *Keeper) Observed(namespace, name string, gone bool) {
 	k.enqueue(backend)
 }
 
-// NeedLeaderElection says that the leader alone writes.
-func (*Keeper) NeedLeaderElection() bool { return true }
-
-// Start works until the context ends. It begins with the Services that an earlier leader made.
+// Start works until the context ends, and can be started again. It begins with the Services that an earlier leader made.
 func (k *Keeper) Start(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, k.queue.ShutDown)
-	defer stop()
 	if !k.takeStock(ctx) {
 		return nil
 	}
-	k.mu.Lock()
-	k.started = true
-	for backend := range k.wanted {
-		k.enqueue(backend)
-	}
-	k.mu.Unlock()
+	k.begin()
+	defer k.finish()
+	stop := context.AfterFunc(ctx, k.queue.ShutDown)
+	defer stop()
 	for {
 		backend, shutdown := k.queue.Get()
 		if shutdown {
@@ -123,6 +113,25 @@ func (k *Keeper) Start(ctx context.Context) error {
 		k.serve(ctx, backend)
 		k.queue.Done(backend)
 	}
+}
+
+func (k *Keeper) begin() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "selectors"},
+	)
+	k.started = true
+	for backend := range k.wanted {
+		k.enqueue(backend)
+	}
+}
+
+func (k *Keeper) finish() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.started = false
 }
 
 // takeStock finds the Services that were made before, trying until it has succeeded or the context ends.

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,11 +78,6 @@ func (w *world) allowListenerSets(t *testing.T, name string) {
 // httpsSet creates a ListenerSet with one HTTPS listener on port 8443, and its certificate.
 func (w *world) httpsSet(t *testing.T, name, gateway, host string) *gwv1.ListenerSet {
 	t.Helper()
-	certificate, key := live.KeyPair(t, host)
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
-	}
 	set := &gwv1.ListenerSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: gwv1.ListenerSetSpec{
@@ -94,7 +88,7 @@ func (w *world) httpsSet(t *testing.T, name, gateway, host string) *gwv1.Listene
 			}},
 		},
 	}
-	w.Make(t, secret, set)
+	w.Make(t, live.TLSSecret(t, name, host), set)
 	return set
 }
 

@@ -3,15 +3,12 @@
 package fault
 
 import (
-	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/test/live"
@@ -45,7 +42,7 @@ func TestCase24RouteEditsUnderLoad(t *testing.T) {
 	run := w.startLoad(t, "edited.example.com")
 	edits := amount(300, 100)
 	for i := range edits {
-		w.editRules(t, route, variants[i%len(variants)])
+		w.edit(t, route, func(route *gwv1.HTTPRoute) { route.Spec.Rules = variants[i%len(variants)] })
 		time.Sleep(editPause)
 	}
 	c.note("%d edits", edits)
@@ -95,17 +92,4 @@ func filtered(b gwv1.HTTPBackendRef) gwv1.HTTPBackendRef {
 func path(r gwv1.HTTPRouteRule, prefix string) gwv1.HTTPRouteRule {
 	r.Matches = []gwv1.HTTPRouteMatch{{Path: &gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: &prefix}}}
 	return r
-}
-
-// editRules replaces a route's rules, whatever its status has become meanwhile.
-func (w *world) editRules(t *testing.T, route *gwv1.HTTPRoute, rules []gwv1.HTTPRouteRule) {
-	t.Helper()
-	live.Eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
-		before := route.DeepCopy()
-		route.Spec.Rules = rules
-		if err := w.Patch(ctx, route, client.MergeFrom(before)); err != nil {
-			return fmt.Errorf("edit route %s: %w", route.Name, err)
-		}
-		return nil
-	})
 }

@@ -64,12 +64,21 @@ func (c *trial) note(format string, arguments ...any) {
 	c.figures = append(c.figures, fmt.Sprintf(format, arguments...))
 }
 
-// count adds a figure that must not be above a limit.
-func (c *trial) count(got int, what string, most int) {
+// none adds a figure that must be zero.
+func (c *trial) none(got int, what string) {
 	c.t.Helper()
 	c.note("%s %s", grouped(got), what)
-	if got > most {
-		c.t.Errorf("case %s: %d %s, at most %d are allowed", c.name, got, what, most)
+	if got != 0 {
+		c.t.Errorf("case %s: %d %s, want none", c.name, got, what)
+	}
+}
+
+// exactly adds a figure that must be as wanted.
+func (c *trial) exactly(got int, what string, want int) {
+	c.t.Helper()
+	c.note("%s of %s %s", grouped(got), grouped(want), what)
+	if got != want {
+		c.t.Errorf("case %s: %d %s, want %d", c.name, got, what, want)
 	}
 }
 
@@ -86,7 +95,7 @@ func (c *trial) took(got time.Duration, what string, limit time.Duration) {
 func (c *trial) load(result load.Result) {
 	c.t.Helper()
 	c.note("%s requests", grouped(result.Sent))
-	c.count(result.Failed(), "failed", 0)
+	c.none(result.Failed(), "failed")
 	if result.Failed() > 0 || result.Sent == 0 {
 		c.t.Errorf("case %s: want requests and no failure: %s", c.name, result)
 	}

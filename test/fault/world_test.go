@@ -3,6 +3,8 @@
 package fault
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,4 +44,21 @@ func (w *world) startLoad(t *testing.T, host string) *load.Run {
 		URL: "http://" + w.address + "/", Host: host,
 		Rate: 200, Workers: 64, Timeout: 5 * time.Second, MaxDuration: 15 * time.Minute,
 	})
+}
+
+// controllerStarts names each controller and when it started, which changes when one exits.
+func (w *world) controllerStarts(t *testing.T) []string {
+	t.Helper()
+	pods, err := w.Controllers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var starts []string
+	for i := range pods {
+		for _, c := range pods[i].Status.ContainerStatuses {
+			starts = append(starts, fmt.Sprintf("%s (%d restarts)", pods[i].Name, c.RestartCount))
+		}
+	}
+	slices.Sort(starts)
+	return starts
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,6 +14,9 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ServedSecurely says why a host is not answered at an address by somebody who proves to be it.
@@ -40,15 +44,31 @@ func ServedSecurely(ctx context.Context, address, host string) error {
 	return nil
 }
 
-// KeyPair makes a certificate for a host and its key.
+// TLSSecret holds the certificate of a host and its key.
+func TLSSecret(t *testing.T, name, host string) *corev1.Secret {
+	t.Helper()
+	certificate, key := KeyPair(t, host)
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
+	}
+}
+
+// KeyPair makes a certificate for a host, valid for an hour, and its key.
 func KeyPair(t *testing.T, host string) (certificate, privateKey []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	return Certificate(t, host, time.Now().Add(time.Hour), key)
+}
+
+// Certificate makes a certificate for a host and encodes it and its key.
+func Certificate(t *testing.T, host string, end time.Time, key crypto.Signer) (certificate, privateKey []byte) {
+	t.Helper()
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotBefore: end.Add(-24 * time.Hour), NotAfter: end}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,11 @@ package load
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +18,11 @@ import (
 type Plan struct {
 	URL  string
 	Host string
+	// Hosts are asked in turn instead of Host, when there are any.
+	Hosts []string
+	// Fresh opens a connection for each request. With an https URL that is a handshake each, in which the host is named; who answers must
+	// have a certificate for it.
+	Fresh bool
 	// Rate is how many requests are sent in a second.
 	Rate int
 	// Workers is how many requests can be under way; a tick that finds none free is counted as a failure, so that a stall is seen.
@@ -69,7 +76,7 @@ func Start(ctx context.Context, plan Plan) *Run {
 		plan: plan,
 		client: &http.Client{
 			Timeout:   plan.Timeout,
-			Transport: &http.Transport{MaxIdleConnsPerHost: plan.Workers},
+			Transport: transport(plan),
 			// An answer is taken as it is.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -79,6 +86,23 @@ func Start(ctx context.Context, plan Plan) *Run {
 	}
 	go r.loop(ctx)
 	return r
+}
+
+// hostKey is where the context of a connection has the host that it is for.
+type hostKey struct{}
+
+func transport(plan Plan) *http.Transport {
+	return &http.Transport{
+		MaxIdleConnsPerHost: plan.Workers, DisableKeepAlives: plan.Fresh,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			host, _ := ctx.Value(hostKey{}).(string)
+			dialer := &tls.Dialer{Config: &tls.Config{
+				ServerName: host, InsecureSkipVerify: true, //nolint:gosec // what matters is that the certificate is the host's, see below
+				VerifyConnection: func(state tls.ConnectionState) error { return state.PeerCertificates[0].VerifyHostname(host) },
+			}}
+			return dialer.DialContext(ctx, network, address)
+		},
+	}
 }
 
 // Stop ends the sending, waits for the requests under way and returns what happened.
@@ -96,17 +120,21 @@ func (r *Run) loop(ctx context.Context) {
 	free := make(chan struct{}, r.plan.Workers)
 	tick := time.NewTicker(time.Second / time.Duration(r.plan.Rate))
 	defer tick.Stop()
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		host := r.plan.Host
+		if len(r.plan.Hosts) > 0 {
+			host = r.plan.Hosts[n%len(r.plan.Hosts)]
+		}
 		select {
 		case free <- struct{}{}:
 			workers.Go(func() {
 				defer func() { <-free }()
-				r.send()
+				r.send(host)
 			})
 		default:
 			r.record("not sent: all requests that may be under way are waiting", 0)
@@ -115,18 +143,18 @@ func (r *Run) loop(ctx context.Context) {
 }
 
 // send is not bound to the run's context: a request under way at the end is answered or times out by itself.
-func (r *Run) send() {
+func (r *Run) send(host string) {
 	start := time.Now()
-	r.record(r.once(), time.Since(start))
+	r.record(r.once(host), time.Since(start))
 }
 
 // once returns why the request failed, or nothing.
-func (r *Run) once() string {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, r.plan.URL, http.NoBody)
+func (r *Run) once(host string) string {
+	request, err := http.NewRequestWithContext(context.WithValue(context.Background(), hostKey{}, host), http.MethodGet, r.plan.URL, http.NoBody)
 	if err != nil {
 		return err.Error()
 	}
-	request.Host = r.plan.Host
+	request.Host = host
 	response, err := r.client.Do(request)
 	if err != nil {
 		return err.Error()

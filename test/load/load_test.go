@@ -43,6 +43,20 @@ func TestRun(t *testing.T) {
 			t.Errorf("want only failures, got %s", result)
 		}
 	})
+	t.Run("a certificate of another host is a failure", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		t.Cleanup(server.Close)
+		secure := plan(server.URL)
+		// The server's certificate is for the first.
+		secure.Hosts, secure.Fresh = []string{"example.com", "example.org"}, true
+		run := load.Start(t.Context(), secure)
+		time.Sleep(200 * time.Millisecond)
+		result := run.Stop()
+		if result.Sent < 2 || result.Failed() != result.Sent/2 {
+			t.Errorf("want one half to fail, got %s", result)
+		}
+	})
 	t.Run("a run that nobody stops ends by itself", func(t *testing.T) {
 		t.Parallel()
 		var served atomic.Int64

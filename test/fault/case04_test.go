@@ -1,0 +1,59 @@
+//go:build fault
+
+package fault
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/test/live"
+)
+
+// TestCase04APIServerUnreachable drops every packet between the controllers and the API server. Meanwhile a new proxy is served, and one
+// whose stream is cut; nobody exits; and what changed meanwhile arrives when the API server is back.
+//
+//nolint:paralleltest // it takes the controller from every other case
+func TestCase04APIServerUnreachable(t *testing.T) {
+	const limit = 5 * time.Second
+	c := begin(t, "4", "the API server can not be reached by the controllers")
+	w := newWorld(t)
+	w.WaitControllers(t, 2, nil)
+	before := w.controllerStarts(t)
+	run := w.startLoad(t, steadyHost)
+	outage := span(5*time.Minute, 40*time.Second)
+	start := time.Now()
+	restore := w.cutAPIServer(t, outage+2*time.Minute)
+
+	route := w.Route(t, "meanwhile", gatewayName, "meanwhile.example.com", serviceName)
+	// By then the leader has lost its lease.
+	time.Sleep(20 * time.Second)
+	old := w.OneProxy(t, gatewayName)
+	_, fresh := w.NewProxy(t, gatewayName, steadyHost)
+	cutStream(t, old)
+	time.Sleep(outage - time.Since(start))
+	if _, err := w.Request(t.Context(), w.address, "meanwhile.example.com"); err == nil {
+		t.Error("a route arrived, so nothing was cut")
+	}
+	restore()
+	back := time.Now()
+	w.waitHost(t, w.address, "meanwhile.example.com")
+	served := time.Since(back)
+	live.Eventually(t, time.Minute, 10*time.Millisecond, func(ctx context.Context) error { return w.RouteAccepted(ctx, route) })
+	told := time.Since(back)
+	more := w.serveMore(t, "after")
+
+	c.note("cut for %s", rounded(back.Sub(start)))
+	c.took(fresh, "a new proxy serves after", 10*time.Second)
+	c.took(served, "caught up after", limit)
+	c.took(told, "statuses after", limit)
+	c.took(more, "one more route after", limit)
+	c.load(run.Stop())
+	exits := 0
+	if after := w.controllerStarts(t); !slices.Equal(before, after) {
+		exits++
+		t.Errorf("the controllers were %v and are %v", before, after)
+	}
+	c.none(exits, "exits")
+}

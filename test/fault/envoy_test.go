@@ -1,0 +1,109 @@
+//go:build fault
+
+package fault
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatewright/gatewright/test/live"
+)
+
+// adminSocket is where a proxy's administration listens inside its container: on no network.
+const adminSocket = "/run/envoy/admin.sock"
+
+// process is that of Envoy in a proxy's pod.
+func process(t *testing.T, proxy *corev1.Pod) int {
+	t.Helper()
+	found := 0
+	live.Eventually(t, 30*time.Second, 50*time.Millisecond, func(context.Context) error {
+		for _, pid := range live.Processes(t, string(proxy.UID)) {
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", pid, adminSocket)); err == nil {
+				found = pid
+				return nil
+			}
+		}
+		return fmt.Errorf("proxy %s has no process", proxy.Name)
+	})
+	return found
+}
+
+// admin asks a proxy's administration.
+func admin(t *testing.T, proxy *corev1.Pod, path string) io.ReadCloser {
+	t.Helper()
+	socket := fmt.Sprintf("/proc/%d/root%s", process(t, proxy), adminSocket)
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://envoy"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("ask proxy %s for %s: %v", proxy.Name, path, err)
+	}
+	return response.Body
+}
+
+// stats reads the counters and gauges of a proxy.
+func stats(t *testing.T, proxy *corev1.Pod) map[string]int {
+	t.Helper()
+	body := admin(t, proxy, "/stats")
+	defer func() { _ = body.Close() }()
+	values := map[string]int{}
+	lines := bufio.NewScanner(body)
+	for lines.Scan() {
+		name, text, _ := strings.Cut(lines.Text(), ": ")
+		if value, err := strconv.Atoi(text); err == nil {
+			values[name] = value
+		}
+	}
+	if len(values) == 0 {
+		t.Fatalf("proxy %s has no statistics: %v", proxy.Name, lines.Err())
+	}
+	return values
+}
+
+// sum adds up the statistics whose names end so.
+func sum(values map[string]int, suffix string) int {
+	total := 0
+	for name, value := range values {
+		if strings.HasSuffix(name, suffix) {
+			total += value
+		}
+	}
+	return total
+}
+
+// refusals counts what a proxy refused of its configuration: listeners, clusters, route tables.
+func refusals(t *testing.T, proxy *corev1.Pod) int {
+	t.Helper()
+	return sum(stats(t, proxy), ".update_rejected")
+}
+
+// configurationSize is how much a proxy was told, as it tells itself.
+func configurationSize(t *testing.T, proxy *corev1.Pod) int64 {
+	t.Helper()
+	body := admin(t, proxy, "/config_dump")
+	defer func() { _ = body.Close() }()
+	size, err := io.Copy(io.Discard, body)
+	if err != nil {
+		t.Fatalf("read the configuration of %s: %v", proxy.Name, err)
+	}
+	return size
+}

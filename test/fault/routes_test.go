@@ -1,0 +1,117 @@
+//go:build fault
+
+package fault
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/live"
+)
+
+// routeWriters is how many routes are created at the same time when there are many.
+const routeWriters = 8
+
+// manyRoutes creates numbered routes, changed as a case wants them. They go before the case ends, so that the next one does not pay for it.
+func (w *world) manyRoutes(t *testing.T, n int, change func(*gwv1.HTTPRoute)) {
+	t.Helper()
+	w.removeRoutesAtEnd(t)
+	var next atomic.Int64
+	var writers sync.WaitGroup
+	for range routeWriters {
+		writers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				route := live.HTTPRoute(fmt.Sprintf("many-%05d", i), gatewayName, manyHost(i), serviceName)
+				route.Namespace = w.Namespace
+				if change != nil {
+					change(route)
+				}
+				if err := w.Create(t.Context(), route); err != nil {
+					t.Errorf("create route %s: %v", route.Name, err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	w.WaitServed(t, w.address, manyHost(n-1))
+}
+
+func manyHost(i int) string { return fmt.Sprintf("host-%05d.many.example.com", i) }
+
+func (w *world) removeRoutesAtEnd(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		// The test's own context is over by now.
+		if err := w.DeleteAllOf(context.Background(), &gwv1.HTTPRoute{}, client.InNamespace(w.Namespace)); err != nil {
+			t.Errorf("delete the routes: %v", err)
+		}
+	})
+}
+
+// serveMore creates a route and returns how long it took from then until its host was answered.
+func (w *world) serveMore(t *testing.T, name string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	host := name + ".more.example.com"
+	w.Route(t, name, gatewayName, host, serviceName)
+	w.waitHost(t, w.address, host)
+	return time.Since(start)
+}
+
+// waitHost asks often, to measure.
+func (w *world) waitHost(t *testing.T, address, host string) {
+	t.Helper()
+	live.Eventually(t, time.Minute, 5*time.Millisecond, func(ctx context.Context) error {
+		_, err := w.Request(ctx, address, host)
+		return err
+	})
+}
+
+// slowestOf is the longest time that several more routes took, one after the other.
+func (w *world) slowestOf(t *testing.T, n int, prefix string) time.Duration {
+	t.Helper()
+	var slowest time.Duration
+	for i := range n {
+		slowest = max(slowest, w.serveMore(t, fmt.Sprintf("%s-%d", prefix, i)))
+	}
+	return slowest
+}
+
+// edit changes a route, whatever its status has become meanwhile.
+func (w *world) edit(t *testing.T, route *gwv1.HTTPRoute, change func(*gwv1.HTTPRoute)) {
+	t.Helper()
+	live.Eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
+		before := route.DeepCopy()
+		change(route)
+		if err := w.Patch(ctx, route, client.MergeFrom(before)); err != nil {
+			return fmt.Errorf("edit route %s: %w", route.Name, err)
+		}
+		return nil
+	})
+}
+
+// conditionOf is a condition that Gatewright wrote on a route.
+func (w *world) conditionOf(ctx context.Context, route *gwv1.HTTPRoute, conditionType string) (status, reason, message string, err error) {
+	if err := w.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
+		return "", "", "", fmt.Errorf("get route %s: %w", route.Name, err)
+	}
+	for _, parent := range route.Status.Parents {
+		for _, c := range parent.Conditions {
+			if parent.ControllerName == live.ControllerName && c.Type == conditionType && c.ObservedGeneration == route.Generation {
+				return string(c.Status), c.Reason, c.Message, nil
+			}
+		}
+	}
+	return "", "", "", fmt.Errorf("route %s has no condition %s of its generation %d: %+v", route.Name, conditionType, route.Generation, route.Status)
+}

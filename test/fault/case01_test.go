@@ -19,7 +19,7 @@ func TestCase01ControllerKilledUnderLoad(t *testing.T) {
 	kills := 0
 	for start := time.Now(); time.Since(start) < span(time.Minute, 30*time.Second); {
 		kills += w.killControllers(t)
-		time.Sleep(time.Second)
+		time.Sleep(3 * time.Second)
 	}
 	w.Route(t, "after", gatewayName, "after.example.com", serviceName)
 	w.WaitServed(t, w.address, "after.example.com")

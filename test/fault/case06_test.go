@@ -29,6 +29,7 @@ func TestCase06ListenerChangedAfterRestart(t *testing.T) {
 	proxy := w.OneProxy(t, secureGateway)
 	before := stats(t, proxy)
 	run := w.startHandshakes(t, hosts)
+	began := time.Now()
 	restart := w.RestartControllers(t)
 	w.waitConnected(t, proxy)
 
@@ -44,6 +45,7 @@ func TestCase06ListenerChangedAfterRestart(t *testing.T) {
 			gateway.Spec.Listeners = append(gateway.Spec.Listeners, secureListener(listeners+changes))
 		})
 		w.waitSecure(t, secureHost(listeners+changes))
+		t.Logf("change %d of listeners live after %s of load", changes, rounded(time.Since(began)))
 		time.Sleep(time.Second)
 	}
 	result := run.Stop()

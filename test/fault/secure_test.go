@@ -52,7 +52,7 @@ func (w *world) startHandshakes(t *testing.T, hosts []string) *load.Run {
 	t.Helper()
 	return load.Start(t.Context(), load.Plan{
 		URL: "https://" + w.address + "/", Hosts: hosts, Fresh: true,
-		Rate: 100, Workers: 100 * 5, Timeout: 5 * time.Second, MaxDuration: 15 * time.Minute,
+		Rate: 50, Workers: 50 * 5, Timeout: 5 * time.Second, MaxDuration: 15 * time.Minute,
 	})
 }
 

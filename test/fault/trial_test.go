@@ -96,6 +96,7 @@ func (c *trial) load(result load.Result) {
 	c.t.Helper()
 	c.note("%s requests", grouped(result.Sent))
 	c.none(result.Failed(), "failed")
+	c.note("slowest %s", rounded(result.Slowest))
 	if result.Failed() > 0 || result.Sent == 0 {
 		c.t.Errorf("case %s: want requests and no failure: %s", c.name, result)
 	}

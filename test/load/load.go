@@ -38,6 +38,8 @@ type Result struct {
 	Failures map[string]int
 	// Slowest is the longest time until an answer.
 	Slowest time.Duration
+	// First and Last are when the first and the last of the failed requests ended, from the start.
+	First, Last time.Duration
 }
 
 // Failed is the number of requests that were not answered with 200.
@@ -52,6 +54,9 @@ func (r Result) Failed() int {
 func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d requests, %d failed, slowest %s", r.Sent, r.Failed(), r.Slowest.Round(time.Millisecond))
+	if len(r.Failures) > 0 {
+		fmt.Fprintf(&b, ", failures from %s to %s", r.First.Round(time.Millisecond), r.Last.Round(time.Millisecond))
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Failures)) {
 		fmt.Fprintf(&b, "\n  %d × %s", r.Failures[reason], reason)
 	}
@@ -64,6 +69,8 @@ type Run struct {
 	client *http.Client
 	cancel context.CancelFunc
 	done   chan struct{}
+	// started is when the sending began.
+	started time.Time
 
 	mu     sync.Mutex
 	result Result
@@ -80,9 +87,10 @@ func Start(ctx context.Context, plan Plan) *Run {
 			// An answer is taken as it is.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		cancel: cancel,
-		done:   make(chan struct{}),
-		result: Result{Failures: map[string]int{}},
+		cancel:  cancel,
+		done:    make(chan struct{}),
+		started: time.Now(),
+		result:  Result{Failures: map[string]int{}},
 	}
 	go r.loop(ctx)
 	return r
@@ -174,7 +182,12 @@ func (r *Run) record(failure string, took time.Duration) {
 	defer r.mu.Unlock()
 	r.result.Sent++
 	r.result.Slowest = max(r.result.Slowest, took)
-	if failure != "" {
-		r.result.Failures[failure]++
+	if failure == "" {
+		return
 	}
+	r.result.Last = time.Since(r.started)
+	if len(r.result.Failures) == 0 {
+		r.result.First = r.result.Last
+	}
+	r.result.Failures[failure]++
 }

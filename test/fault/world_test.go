@@ -3,10 +3,16 @@
 package fault
 
 import (
+	"bufio"
 	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gatewright/gatewright/test/live"
 	"github.com/gatewright/gatewright/test/load"
@@ -45,6 +51,46 @@ func (w *world) startLoad(t *testing.T, host string) *load.Run {
 		URL: "http://" + w.address + "/", Host: host,
 		Rate: 200, Workers: 200 * 5, Timeout: 5 * time.Second, MaxDuration: 15 * time.Minute,
 	})
+}
+
+// streams counts the proxies that controllers serve.
+func (w *world) streams(t *testing.T) int {
+	t.Helper()
+	pods, err := w.Controllers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for i := range pods {
+		total += metric(t, &pods[i], "gatewright_xds_connected_proxies")
+	}
+	return total
+}
+
+// metric reads one number that a controller tells of itself.
+func metric(t *testing.T, controller *corev1.Pod, name string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+controller.Status.PodIP+":8080/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatalf("ask %s for metrics: %v", controller.Name, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			value, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatalf("%s of %s: %v", name, controller.Name, err)
+			}
+			return int(value)
+		}
+	}
+	t.Fatalf("%s has no metric %s: %v", controller.Name, name, lines.Err())
+	return 0
 }
 
 // controllerStarts names each controller and when it started, which changes when one exits.

@@ -34,7 +34,7 @@ func TestCase12RegexTooLarge(t *testing.T) {
 	t.Parallel()
 	c := begin(t, "12", "a regex too large for Envoy")
 	w := newWorld(t)
-	large := "/" + strings.Join([]string{"a{1000}", "b{1000}", "c{1000}", "d{1000}", "e{1000}", "f{1000}"}, "")
+	large := "/" + strings.Repeat("a{1000}", 100)
 	w.setAside(t, c, func(route *gwv1.HTTPRoute) { matchPath(route, large) }, "too large")
 }
 

@@ -94,14 +94,19 @@ func Eventually(t *testing.T, limit, pause time.Duration, check func(context.Con
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
+	var complaint error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return time.Since(start)
 		}
+		// What is interrupted at the end says less than what was said before.
+		if ctx.Err() == nil || complaint == nil {
+			complaint = err
+		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("not within %s: %v", limit, err)
+			t.Fatalf("not within %s: %v", limit, complaint)
 		case <-time.After(pause):
 		}
 	}

@@ -46,7 +46,7 @@ var WildKeyPairs = sync.OnceValue(func() []KeyPair {
 		{"P-256 as SEC 1", good, sec1(p256)},
 		{"P-256 behind its parameters", good, slices.Concat(block("EC PARAMETERS", []byte{6, 8, 42, 134, 72, 206, 61, 3, 1, 7}), sec1(p256))},
 		own("P-224", ecKey(elliptic.P224())), own("P-384", ecKey(elliptic.P384())), own("P-521", ecKey(elliptic.P521())), own("Ed25519", edKey()),
-		own("RSA 1024", rsaKey(1024)), own("RSA 4096", rsaKey(4096)),
+		own("RSA 1024", rsaKey(1024)), own("RSA 3072", rsaKey(3072)),
 		{"RSA 2048", leaf(rsa2048), pkcs8(rsa2048)},
 		{"RSA 2048 as PKCS 1", leaf(rsa2048), block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsa2048))},
 		{"expired", certificate(p256, nil, nil, year(-2), year(-1)), key},

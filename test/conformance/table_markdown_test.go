@@ -36,6 +36,7 @@ last one, and no feature is left in ` + "`unsupportedFeatures`" + `.
 |---|---|---|---|---|---|
 | 2026-11-15 06:40:58 | 5cd3fe8 | 147 passed | 0 | 0 | 394 s |
 | 2026-11-15 06:57:03 | 2fc03e1 | 147 passed | 0 | 0 | 328 s |
+
 ## Where the standard leaves a choice
 
 - **Retries.** A request is tried again when the backend can not have processed it (no connection, refused stream, gRPC ` + "`UNAVAILABLE`" + `) and

@@ -3,6 +3,8 @@ package proof
 import (
 	"slices"
 	"time"
+
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // maxStates is how many states of a Gateway are remembered. A proxy that reports an older one counts for nothing until it has caught up.
@@ -30,7 +32,7 @@ type wait struct {
 }
 
 func newBook() *book {
-	return &book{states: map[string]int{}, proven: -1, waiting: map[subject]wait{}}
+	return &book{states: map[string]int{xds.EmptyState: 0}, proven: -1, waiting: map[subject]wait{}}
 }
 
 // reach notes the state that the Gateway is to have from now on. A state it had before is the same state.

@@ -124,6 +124,19 @@ func TestAnOutcomeThatChangesNothingForProxiesIsProgrammedAtOnce(t *testing.T) {
 	l.expect(t, "r", "True/Programmed")
 }
 
+func TestAGatewayWithNothingToServeIsProgrammedToo(t *testing.T) {
+	t.Parallel()
+	k, l := keeper(t, "a")
+	k.Reach(nil, time.Now())
+	k.SetRoute(store.HTTPRoute, "r", route(1))
+	k.Connected(pod("a"))
+	k.follow()
+	l.expect(t, "r", "Unsettled/Pending")
+	k.Holds(pod("a"), xds.EmptyState)
+	k.follow()
+	l.expect(t, "r", "True/Programmed")
+}
+
 func TestProxiesOfAnotherReplicaCount(t *testing.T) {
 	t.Parallel()
 	k, l := keeper(t, "a")

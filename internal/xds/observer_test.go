@@ -82,6 +82,18 @@ func TestAProxyHoldsAStateWhenItHasAcknowledgedAllThatItsListenersNeed(t *testin
 	j.expect(t, "disconnected "+group)
 }
 
+func TestAProxyOfAGatewayWithoutAnythingHoldsThat(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c := start(t, options{observer: j})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, nil, nil)
+	p.subscribe(listenerURL)
+	p.expect(listenerURL, nil, nil)
+	j.expect(t, "connected "+group, "holds "+xds.EmptyState)
+}
+
 func TestAStateHasTheSameNameHoweverItWasReached(t *testing.T) {
 	t.Parallel()
 	a, b := xds.NewCache(), xds.NewCache()

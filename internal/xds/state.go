@@ -2,6 +2,9 @@ package xds
 
 import "maps"
 
+// EmptyState is that of a Gateway whose proxies are to have nothing.
+var EmptyState = digest{}.String()
+
 // trust notes that the proxy took a response.
 func (s *subscription) trust(d *delivery) {
 	for name := range d.versions {
@@ -33,10 +36,10 @@ func (s *stream) doubtful() bool {
 
 // report tells the observer when the proxy has come to have another state.
 func (s *stream) report() {
-	if s.held == s.round.state || !s.holds() {
+	if s.reported && s.held == s.round.state || !s.holds() {
 		return
 	}
-	s.held = s.round.state
+	s.held, s.reported = s.round.state, true
 	s.observer.Holds(s.identity, s.held.String())
 }
 

@@ -30,8 +30,9 @@ type stream struct {
 	round         round
 	// searches are for what is wrong with refused route tables, one at a time.
 	searches []*search
-	// held is the last state that the proxy was found to have.
-	held digest
+	// held is the last state that the proxy was found to have, if it was reported.
+	held     digest
+	reported bool
 }
 
 var (

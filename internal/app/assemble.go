@@ -80,7 +80,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	})
 	board := peers.NewBoard(log)
 	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, observer{p.proofs, board, p.pipeline})
-	server.ServePeers(board)
+	server.ServePeers(board, peers.TypeURL)
 	follower := peers.NewFollower(peers.Options{
 		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.proofs,
 		Wants: p.proxies.Wants, Refused: p.pipeline.Refused, Node: o.Instance, Log: log,

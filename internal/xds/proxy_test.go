@@ -21,6 +21,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
@@ -37,6 +38,7 @@ const (
 	endpointURL = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 	secretURL   = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 	listenerURL = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	peerURL     = "type.googleapis.com/envoy.service.status.v3.ClientConfig"
 	routeURL    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 
 	// patience is long enough for anything that has to come, silence for what must not come.
@@ -63,13 +65,13 @@ type options struct {
 const pod = "pod-1"
 
 // tokenOf is the token by which the proxies of a Gateway are known.
-func tokenOf(group string) string { return "proxy of " + group }
+func tokenOf(group string) string { return "proxy-of:" + group }
 
 // anyGateway knows the proxies of every Gateway by their tokens.
 type anyGateway struct{}
 
 func (anyGateway) Authenticate(_ context.Context, token string) (xds.Proof, error) {
-	group, ok := strings.CutPrefix(token, "proxy of ")
+	group, ok := strings.CutPrefix(token, "proxy-of:")
 	if !ok {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, "not a proxy")
 	}
@@ -100,6 +102,7 @@ func start(t *testing.T, o options) *control {
 	c.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	server := xds.NewServer(c.cache, o.authenticator, slog.New(slog.DiscardHandler), c.metrics, o.observer)
+	server.ServePeers(cachev3.NewLinearCache(peerURL), peerURL)
 	done := make(chan error, 1)
 	go func() {
 		done <- server.Serve(ctx, listener, &tls.Config{

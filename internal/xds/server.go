@@ -46,6 +46,7 @@ type Server struct {
 	metrics       *metrics
 	observer      Observer
 	peers         cachev3.ConfigWatcher
+	peerType      string
 	protocol      []config.XDSOption
 }
 
@@ -70,8 +71,10 @@ func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, r
 	}
 }
 
-// ServePeers lets other replicas of the control plane, and nobody else, watch something. They see nothing of what proxies see. Call it before Serve.
-func (s *Server) ServePeers(watcher cachev3.ConfigWatcher) { s.peers = watcher }
+// ServePeers lets other replicas of the control plane, and nobody else, watch resources of a type. They see nothing of what proxies see. Call it before Serve.
+func (s *Server) ServePeers(watcher cachev3.ConfigWatcher, typeURL string) {
+	s.peers, s.peerType = watcher, typeURL
+}
 
 // Serve serves proxies until the context is done. Tokens travel on these connections, so they are always encrypted.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls.Config) error {
@@ -121,7 +124,7 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 		if s.peers == nil {
 			return status.Error(codes.PermissionDenied, "a replica of the control plane is given no configuration of proxies")
 		}
-		return deltav3.NewServer(ctx, s.peers, nil).DeltaStreamHandler(connection, resourcev3.AnyType)
+		return deltav3.NewServer(ctx, peerWatcher{s.peers, identity, s.peerType}, nil).DeltaStreamHandler(connection, resourcev3.AnyType)
 	}
 	if !s.cache.opened.Load() {
 		return status.Error(codes.Unavailable, "not everything is known yet")

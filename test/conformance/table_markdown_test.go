@@ -36,6 +36,7 @@ last one, and no feature is left in ` + "`unsupportedFeatures`" + `.
 |---|---|---|---|---|---|
 | 2026-11-15 06:40:58 | 5cd3fe8 | 147 passed | 0 | 0 | 394 s |
 | 2026-11-15 06:57:03 | 2fc03e1 | 147 passed | 0 | 0 | 328 s |
+| 2026-11-15 07:23:39 | c541c2d | 147 passed | 0 | 0 | 276 s |
 
 ## Where the standard leaves a choice
 

@@ -31,8 +31,6 @@ type subscription struct {
 	quota   int
 	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
 	unanswered []*delivery
-	// acknowledged and refused are the nonces of the last response the proxy took and the last it did not.
-	acknowledged, refused string
 
 	// asked are names that the proxy asked for, does not hold, and waits for.
 	asked set
@@ -274,10 +272,7 @@ func (s *subscription) answered(nonce string, refused bool) *delivery {
 	}
 	d := s.unanswered[i]
 	s.unanswered = slices.Delete(s.unanswered, 0, i+1)
-	if refused {
-		s.refused = nonce
-	} else {
-		s.acknowledged = nonce
+	if !refused {
 		s.trust(d)
 	}
 	return d

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -45,6 +46,8 @@ func TestCase14ForcedNACK(t *testing.T) {
 		t.Errorf("these are not Envoy's words: %s", words)
 	}
 
+	w.announced(t, culprit, words)
+
 	c.took(w.onProxy(t, strict, "other-0"), "others advance within", limit)
 	c.took(w.onProxy(t, strict, "other-1"), "and again within", limit)
 	fresh := w.strictProxy(t, "fresh")
@@ -67,6 +70,23 @@ func TestCase14ForcedNACK(t *testing.T) {
 		return err
 	})
 	c.load(run.Stop())
+}
+
+// announced waits for the event that repeats what a route was told.
+func (w *world) announced(t *testing.T, route *gwv1.HTTPRoute, words string) {
+	t.Helper()
+	live.Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
+		var events eventsv1.EventList
+		if err := w.List(ctx, &events, client.InNamespace(route.Namespace)); err != nil {
+			return fmt.Errorf("list events: %w", err)
+		}
+		for _, e := range events.Items {
+			if e.Regarding.UID == route.UID && e.Reason == "Refused" && e.Note == words {
+				return nil
+			}
+		}
+		return fmt.Errorf("no event about route %s says %q", route.Name, words)
+	})
 }
 
 // onProxy creates a route and returns how long it took from then until a proxy answered it by itself.

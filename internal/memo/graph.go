@@ -89,10 +89,15 @@ func (g *Graph) Run() Report {
 		if g.always {
 			s.markAll()
 		}
-		for _, key := range slices.Sorted(maps.Keys(s.dirty)) {
+		if len(s.dirty) == 0 {
+			continue
+		}
+		// A map never gets smaller, and going through an empty one costs what it once held, so each Run has its own.
+		dirty := s.dirty
+		s.dirty = map[string]struct{}{}
+		for _, key := range slices.Sorted(maps.Keys(dirty)) {
 			g.update(s, key, report)
 		}
-		clear(s.dirty)
 	}
 	g.readers.sweep()
 	return report

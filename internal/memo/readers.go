@@ -1,6 +1,10 @@
 package memo
 
-import "github.com/gatewright/gatewright/internal/store"
+import (
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
 
 // node is the place of one computed value in readers.
 type node int32
@@ -10,8 +14,10 @@ type node int32
 type readers struct {
 	nodes []owner
 	free  []node
-	by    map[store.Ref][]entry
-	// entries counts all entries of by, live only the good ones.
+	// first has one entry of each Ref that was read, and others the rest: most are read by one.
+	first  map[store.Ref]entry
+	others map[store.Ref][]entry
+	// entries counts all entries, live only the good ones.
 	entries int
 	live    int
 }
@@ -31,7 +37,9 @@ type entry struct {
 // sweepSlack keeps small graphs from sweeping all the time.
 const sweepSlack = 1024
 
-func newReaders() readers { return readers{by: map[store.Ref][]entry{}} }
+func newReaders() readers {
+	return readers{first: map[store.Ref]entry{}, others: map[store.Ref][]entry{}}
+}
 
 func (r *readers) allocate(s *stage, key string) node {
 	if last := len(r.free) - 1; last >= 0 {
@@ -63,49 +71,69 @@ func (r *readers) replace(n node, v *store.View) {
 	r.forget(n)
 	o := &r.nodes[n]
 	v.Reads(func(ref store.Ref) {
-		r.by[ref] = append(r.by[ref], entry{n, o.epoch})
+		r.add(ref, entry{n, o.epoch})
 	})
 	o.reads = int32(v.Len()) //nolint:gosec // nothing reads 2^31 records
 	r.entries += v.Len()
 	r.live += v.Len()
 }
 
+func (r *readers) add(ref store.Ref, e entry) {
+	if _, taken := r.first[ref]; taken {
+		r.others[ref] = append(r.others[ref], e)
+		return
+	}
+	r.first[ref] = e
+}
+
 // take calls fn for everybody who read ref. Their entries for it are removed: each is about to be computed again, which records it anew.
 func (r *readers) take(ref store.Ref, fn func(s *stage, key string)) {
-	list, ok := r.by[ref]
+	first, ok := r.first[ref]
 	if !ok {
 		return
 	}
-	delete(r.by, ref)
-	r.entries -= len(list)
-	for _, e := range list {
-		o := &r.nodes[e.node]
-		if o.epoch != e.epoch {
-			continue
+	delete(r.first, ref)
+	others, more := r.others[ref]
+	if more {
+		delete(r.others, ref)
+	}
+	r.entries -= 1 + len(others)
+	call := func(e entry) {
+		if o := &r.nodes[e.node]; r.good(e) {
+			o.reads--
+			r.live--
+			fn(o.stage, o.key)
 		}
-		o.reads--
-		r.live--
-		fn(o.stage, o.key)
+	}
+	call(first)
+	for _, e := range others {
+		call(e)
 	}
 }
+
+func (r *readers) good(e entry) bool { return r.nodes[e.node].epoch == e.epoch }
 
 func (r *readers) sweep() {
 	if r.entries <= 2*r.live+sweepSlack {
 		return
 	}
 	r.entries = 0
-	for ref, list := range r.by {
-		kept := list[:0]
-		for _, e := range list {
-			if r.nodes[e.node].epoch == e.epoch {
-				kept = append(kept, e)
+	for ref, first := range r.first {
+		kept := slices.DeleteFunc(r.others[ref], func(e entry) bool { return !r.good(e) })
+		if !r.good(first) {
+			if len(kept) == 0 {
+				delete(r.first, ref)
+				delete(r.others, ref)
+				continue
 			}
+			r.first[ref] = kept[len(kept)-1]
+			kept = kept[:len(kept)-1]
 		}
-		if len(kept) == 0 {
-			delete(r.by, ref)
-			continue
+		r.entries += 1 + len(kept)
+		if len(kept) > 0 {
+			r.others[ref] = kept
+		} else {
+			delete(r.others, ref)
 		}
-		r.by[ref] = kept
-		r.entries += len(kept)
 	}
 }

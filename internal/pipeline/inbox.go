@@ -70,7 +70,7 @@ func (i *inbox) take() batch {
 		b.changes = append(b.changes, c)
 		delete(b.refused, refusal{subject: s})
 	}
-	clear(i.pending)
+	i.pending = map[subject]store.Change{}
 	i.refused = map[refusal]string{}
 	return b
 }

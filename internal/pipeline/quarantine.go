@@ -76,10 +76,9 @@ func newQuarantine(g *graph, proofs Proofs) *quarantine {
 
 // apply brings changes and refusals into the objects.
 func (q *quarantine) apply(b batch) {
-	maps.DeleteFunc(q.good, func(s subject, _ metav1.Object) bool {
-		_, aside := q.aside[s]
-		return !aside && q.proofs.Live(s.kind, s.key)
-	})
+	if len(q.good) > 0 {
+		q.forgetGood()
+	}
 	for _, c := range b.changes {
 		if q.graph.objects.IsRoute(c.Kind) {
 			q.admit(c)
@@ -92,6 +91,18 @@ func (q *quarantine) apply(b batch) {
 		} else {
 			q.trace(r, reason)
 		}
+	}
+}
+
+// forgetGood lets go of the versions whose successors are live.
+func (q *quarantine) forgetGood() {
+	maps.DeleteFunc(q.good, func(s subject, _ metav1.Object) bool {
+		_, aside := q.aside[s]
+		return !aside && q.proofs.Live(s.kind, s.key)
+	})
+	if len(q.good) == 0 {
+		// A map never gets smaller, and going through an empty one costs what it once held.
+		q.good = map[subject]metav1.Object{}
 	}
 }
 

@@ -71,12 +71,19 @@ func (b *book) prove(number int) map[subject]time.Time {
 		return nil
 	}
 	b.proven = number
+	if len(b.waiting) == 0 {
+		return nil
+	}
 	live := map[subject]time.Time{}
 	for s, w := range b.waiting {
 		if w.number <= number {
 			live[s] = w.since
 			delete(b.waiting, s)
 		}
+	}
+	if len(b.waiting) == 0 {
+		// A map never gets smaller, and going through an empty one costs what it once held.
+		b.waiting = map[subject]wait{}
 	}
 	return live
 }

@@ -86,8 +86,12 @@ func (t *Table[V]) CollectChanges() { t.pending = map[string]struct{}{} }
 
 // TakeChanged returns the keys that were set or deleted since it was last called, sorted.
 func (t *Table[V]) TakeChanged() []string {
+	if len(t.pending) == 0 {
+		return nil
+	}
 	changed := slices.Sorted(maps.Keys(t.pending))
-	clear(t.pending)
+	// A map never gets smaller, and going through an empty one costs what it once held.
+	t.pending = map[string]struct{}{}
 	return changed
 }
 

@@ -21,8 +21,16 @@ func (v *View) Reads(fn func(Ref)) {
 // Len is the number of distinct Refs that were read.
 func (v *View) Len() int { return len(v.reads) }
 
-// Reset forgets all reads, so that a View can be used again.
-func (v *View) Reset() { clear(v.reads) }
+// Reset forgets all reads, so that a View can be used again. Clearing a map costs what it once held, so one that held much is not used again.
+func (v *View) Reset() {
+	if len(v.reads) > reusableReads {
+		v.reads = map[Ref]struct{}{}
+		return
+	}
+	clear(v.reads)
+}
+
+const reusableReads = 64
 
 func (v *View) record(s *Store, ref Ref) {
 	if v == nil {

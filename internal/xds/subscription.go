@@ -189,20 +189,31 @@ func (s *subscription) waiting() bool { return len(s.asked) > 0 || len(s.absent)
 
 // takeAnswers puts into a response what the proxy waits for. What exists but is not to be had from lookup yet is kept for later.
 func (s *subscription) takeAnswers(r *response, lookup func(string) versioned) {
-	for _, name := range slices.Sorted(maps.Keys(s.asked)) {
-		if resource := lookup(name); resource != nil {
-			s.put(r, name, resource)
-			delete(s.asked, name)
+	if len(s.asked) > 0 {
+		// A map never gets smaller, and going through an empty one costs what it once held; so what is left goes into another one.
+		later := set{}
+		for _, name := range slices.Sorted(maps.Keys(s.asked)) {
+			if resource := lookup(name); resource != nil {
+				s.put(r, name, resource)
+			} else {
+				later[name] = struct{}{}
+			}
 		}
+		s.asked = later
 	}
-	for name := range s.absent {
-		r.remove(name)
+	if len(s.absent) > 0 {
+		for name := range s.absent {
+			r.remove(name)
+		}
+		s.absent = set{}
 	}
-	s.absent = set{}
 }
 
 // takeChanges puts into a response what is different from what the proxy holds.
 func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
+	if len(s.changed) == 0 {
+		return
+	}
 	later, quota := set{}, s.quota
 	for _, name := range slices.Sorted(maps.Keys(s.changed)) {
 		resource := lookup(name)
@@ -235,6 +246,9 @@ func (s *subscription) takeRemovals(r *response, names []string) {
 			delete(s.removed, name)
 			r.remove(name)
 		}
+	}
+	if len(names) > 0 && len(s.removed) == 0 {
+		s.removed = set{}
 	}
 }
 

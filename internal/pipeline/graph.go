@@ -85,6 +85,7 @@ const (
 	stageStatus         = "gateway status"
 	stageSetStatus      = "listener set status"
 	stageVirtualHost    = "virtual host"
+	stageByHost         = "tables by host"
 	stagePort           = "port"
 	stageListener       = "translate listener"
 	stageTable          = "translate route table"
@@ -155,13 +156,14 @@ func newGraph(options ...memo.Option) *graph {
 			return route.VirtualHost(v, tables, g.routes, byHost, key)
 		})
 
+	hostTables := g.hostTables()
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
 		func(v *store.View, key string) ir.Port {
 			name, id := splitKey(key)
 			r, _ := g.gateways.Get(v, name)
 			for _, port := range r.Gateway.Ports {
 				if port.ID() == id {
-					return route.Port(v, g.routes, byListener, name, port)
+					return markByHost(v, hostTables, route.Port(v, g.routes, byListener, name, port))
 				}
 			}
 			return ir.Port{}

@@ -90,7 +90,7 @@ func (g *graph) resourceChanges() ([]xds.Change, []found) {
 		group, port := splitKey(key)
 		change := xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}
 		p, _ := g.ports.Get(nil, key)
-		change.Tables, change.Secrets = listenerNeeds(p)
+		change.Tables, change.Secrets, change.Scopes = listenerNeeds(p)
 		return change
 	})
 	take(g.tables, func(key string) xds.Change {
@@ -104,14 +104,17 @@ func (g *graph) resourceChanges() ([]xds.Change, []found) {
 }
 
 // listenerNeeds is what the proxy asks for before it opens a port.
-func listenerNeeds(port ir.Port) (tables, secrets []string) {
+func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 	for _, chain := range port.Chains {
-		if chain.RouteTable != "" {
+		switch {
+		case chain.ByHost:
+			scopes = true
+		case chain.RouteTable != "":
 			tables = append(tables, chain.RouteTable)
 		}
 		secrets = append(secrets, chain.Certificates...)
 	}
-	return tables, secrets
+	return tables, secrets, scopes
 }
 
 // publishFleets says which fleets should run, and how.

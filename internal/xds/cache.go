@@ -29,17 +29,20 @@ func (c *Cache) Open() { c.opened.Store(true) }
 type Change struct {
 	// Group is the Gateway, `<namespace>/<name>`.
 	Group string
-	// Type is any but Endpoints, which belong to no Gateway.
+	// Type is any but Endpoints, which belong to no Gateway, and Scope, which is one of the ways in which virtual hosts travel.
 	Type Type
 	Name string
 	// Table is the name of the RouteTable that a VirtualHost is part of.
 	Table string
 	// Endpoints is the name of the assignment that a Cluster takes its endpoints from, empty if it has none.
 	Endpoints string
-	// Tables and Secrets are what a Listener asks for before it serves.
+	// Tables and Secrets are what a Listener asks for before it serves, and Scopes says that it also asks for scopes.
 	Tables, Secrets []string
+	Scopes          bool
 	// Resource is the new content, nil to remove. The content of a RouteTable is a RouteConfiguration without virtual hosts.
 	Resource *Resource
+	// host is what a Scope is made of.
+	host *scopedHost
 }
 
 // Apply makes changes and tells the proxies of the Gateways concerned. All changes to one Gateway become visible together, and a proxy learns of them in the

@@ -16,7 +16,8 @@ type group struct {
 	resources [wireTypes]map[string]*named
 	tables    map[string]*routeTable
 	streams   map[*stream]struct{}
-	// state adds up what the proxies are to have: clusters, listeners and route tables. Endpoints and secrets change without any of those.
+	// state adds up what the proxies are to have: clusters, listeners and route tables, with their virtual hosts however they travel. Endpoints and
+	// secrets change without any of those.
 	state digest
 	// forgotten is set when the cache has dropped the group.
 	forgotten bool
@@ -59,8 +60,11 @@ func (g *group) apply(changes []Change) {
 		switch change.Type {
 		case VirtualHost:
 			g.changeTable(change.Table, &different, func(t *routeTable) bool { return t.setHost(change.Name, change.Resource) })
+			g.changeScope(change.Table, change.Name, &different)
 		case RouteTable:
-			g.changeTable(change.Name, &different, func(t *routeTable) bool { return t.setHeader(change.Resource) })
+			if g.changeTable(change.Name, &different, func(t *routeTable) bool { return t.setHeader(change.Resource) }) {
+				g.changeScopes(change.Name, &different)
+			}
 		case Cluster, Secret, Listener:
 			g.change(change, &different)
 		default:
@@ -77,20 +81,21 @@ func (g *group) apply(changes []Change) {
 	}
 }
 
-func (g *group) changeTable(name string, different *touched, change func(*routeTable) bool) {
+func (g *group) changeTable(name string, different *touched, change func(*routeTable) bool) bool {
 	table, ok := g.tables[name]
 	if !ok {
 		table = &routeTable{name: name}
 		g.tables[name] = table
 	}
-	before := table.sum
-	if change(table) {
+	before, changed := table.sum, change(table)
+	if changed {
 		different.add(RouteTable, name)
 		g.state = g.state.minus(digestOf(RouteTable.String()+"/"+name, before.String())).plus(digestOf(RouteTable.String()+"/"+name, table.sum.String()))
 	}
 	if table.empty() {
 		delete(g.tables, name)
 	}
+	return changed
 }
 
 func (g *group) change(change Change, different *touched) {
@@ -102,13 +107,14 @@ func (g *group) change(change Change, different *touched) {
 		if before.Version() == after.Version() && before.endpoints == change.Endpoints {
 			return
 		}
-		after.endpoints, after.tables, after.secrets = change.Endpoints, change.Tables, change.Secrets
+		after.endpoints, after.tables, after.secrets, after.host = change.Endpoints, change.Tables, change.Secrets, change.host
+		after.scopes = change.Scopes
 		after.good = before.lastGood()
 		resources[change.Name] = after
 	} else {
 		delete(resources, change.Name)
 	}
-	if change.Type != Secret {
+	if change.Type != Secret && change.Type != Scope {
 		g.replace(change.Type, change.Name, before, after)
 	}
 	if after != nil && after.endpoints != "" && g.endpoints.use(g, after.endpoints) {

@@ -56,6 +56,14 @@ func (t *partTree) with(name string, priority uint64, part *Resource) *partTree 
 	return &next
 }
 
+// put sets a part, or removes it if it is nil.
+func (t *partTree) put(name string, part *Resource) *partTree {
+	if part == nil {
+		return t.without(name)
+	}
+	return t.with(name, priorityOf(name), part)
+}
+
 func (t *partTree) without(name string) *partTree {
 	if t == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -54,16 +55,41 @@ type part struct {
 	reason string
 }
 
-// startSearch begins a search among the virtual hosts that the refused table has otherwise than the one the proxy took last.
-func (s *stream) startSearch(table string, refused tableParts, reason string) {
-	p := &search{table: table, header: refused.header, reason: reason, apart: map[string]part{}}
-	var parts []part
+// searchTable begins a search among the virtual hosts that the refused table has otherwise than the one the proxy took last.
+func (s *stream) searchTable(table string, refused tableParts, reason string) {
+	var hosts []scopedHost
 	refused.hosts.changed(s.subscriptions[RouteTable].accepted[table].hosts, func(domain string, host *Resource) {
-		message := &routev3.VirtualHost{}
-		if host.body.UnmarshalTo(message) == nil {
-			parts = append(parts, part{domain: domain, version: host.version, host: message})
-		}
+		hosts = append(hosts, scopedHost{table: table, header: refused.header, domain: domain, content: host})
 	})
+	s.startSearch(table, refused.header, hosts, reason)
+}
+
+// searchScope begins a search in the virtual host of a refused scope.
+func (s *stream) searchScope(d *delivery, name, reason string) {
+	for _, scope := range d.named {
+		if scope.envelope.GetName() != name {
+			continue
+		}
+		if h := scope.host; h != nil {
+			s.startSearch(h.table, h.header, []scopedHost{*h}, reason)
+			continue
+		}
+		table, _, _ := strings.Cut(name, "|")
+		if t := s.group.tables[table]; t != nil {
+			s.searchTable(table, tableParts{header: t.header, hosts: t.wild}, reason)
+		}
+	}
+}
+
+func (s *stream) startSearch(table string, header *Resource, hosts []scopedHost, reason string) {
+	p := &search{table: table, header: header, reason: reason, apart: map[string]part{}}
+	var parts []part
+	for _, h := range hosts {
+		message := &routev3.VirtualHost{}
+		if h.content.body.UnmarshalTo(message) == nil {
+			parts = append(parts, part{domain: h.domain, version: h.content.version, host: message})
+		}
+	}
 	p.todo = split(parts, maxProbes)
 	s.searches = append(s.searches, p)
 }

@@ -19,12 +19,16 @@ func (s *stream) blame(t Type, d *delivery, reason string) {
 	}
 	for _, name := range guilty {
 		own.doubt(name, d.versions[name])
-		if t == RouteTable {
-			s.startSearch(name, d.tables[name], reason)
+		switch t {
+		case RouteTable:
+			s.searchTable(name, d.tables[name], reason)
+		case Scope:
+			s.searchScope(d, name, reason)
+		default:
 		}
 	}
 	s.mu.Unlock()
-	if t == RouteTable || t == Endpoints {
+	if t == RouteTable || t == Scope || t == Endpoints {
 		return
 	}
 	for _, name := range guilty {

@@ -47,6 +47,10 @@ type named struct {
 	endpoints string
 	// tables and secrets are what a Listener asks for before it serves.
 	tables, secrets []string
+	// scopes says that a Listener looks for its virtual hosts in scopes.
+	scopes bool
+	// host is the virtual host that a Scope is made of, with its domain and the header of its table.
+	host *scopedHost
 
 	// taken says that a proxy has acknowledged it.
 	taken atomic.Bool

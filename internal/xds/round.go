@@ -8,7 +8,7 @@ import (
 // round is one step of a proxy from what it has to what it should have, and the reason why no change drops a request:
 //
 //  1. clusters are sent, and the proxy acknowledges them, which Envoy does when they are warm;
-//  2. only then listeners and route tables are sent, which may use these clusters;
+//  2. only then scopes, listeners and route tables are sent, which may use these clusters;
 //  3. when the proxy has acknowledged those too, what they no longer use is removed.
 //
 // What a round says of listeners and route tables is fixed when it begins. So it ends however often things change meanwhile, and a
@@ -40,9 +40,10 @@ const (
 )
 
 var (
-	users = []Type{Listener, RouteTable}
+	// users is the order in which they are sent. A listener may be about to look for virtual hosts in scopes that were in a table before.
+	users = []Type{Scope, Listener, RouteTable}
 	// removalOrder is that in which a proxy learns of what it needs no more.
-	removalOrder = []Type{RouteTable, Secret, Cluster}
+	removalOrder = []Type{RouteTable, Scope, Secret, Cluster}
 )
 
 // step goes on with the round as far as one phase, and says whether it could.
@@ -61,7 +62,7 @@ func (s *stream) step() bool {
 		s.round.phase = sendingUsers
 	case sendingUsers:
 		for _, t := range users {
-			if !s.handHeld(t) {
+			if s.round.held[t] != nil && t != Scope && !s.answered(Scope) || !s.handHeld(t) {
 				return false
 			}
 		}
@@ -79,7 +80,7 @@ func (s *stream) step() bool {
 // begin starts a round if there is anything to do.
 func (s *stream) begin() bool {
 	found := false
-	for _, t := range []Type{Cluster, Listener, RouteTable} {
+	for _, t := range []Type{Cluster, Scope, Listener, RouteTable} {
 		own := &s.subscriptions[t]
 		if !own.active {
 			continue
@@ -144,7 +145,7 @@ func (s *stream) remove() bool {
 		if len(s.round.removals[t]) == 0 {
 			continue
 		}
-		if !s.answered(Listener) || !s.answered(RouteTable) {
+		if !s.answered(Scope) || !s.answered(Listener) || !s.answered(RouteTable) {
 			return false
 		}
 		if s.doubtful() {

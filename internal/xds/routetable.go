@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// This file is the one place that decides how virtual hosts travel: inside their RouteConfiguration. The rest of the package, and everybody who fills the
-// cache, changes virtual hosts one at a time; VHDS or scoped routes can replace what is here without either noticing.
+// This file and scope.go are the one place that knows how virtual hosts travel: inside their RouteConfiguration, or as scopes, whichever a listener asks for.
+// The rest of the package, and everybody who fills the cache, changes virtual hosts one at a time.
 
 // virtualHostsField is the number of the field `virtual_hosts` of RouteConfiguration.
 const virtualHostsField protowire.Number = 2
@@ -24,6 +24,8 @@ type routeTable struct {
 	name   string
 	header *Resource
 	hosts  *partTree
+	// wild are those of the hosts that have a wildcard.
+	wild *partTree
 	// sum adds up the digests of all the parts, so it follows one change without looking at the others, and does not depend on their order.
 	sum digest
 	// current is the table as proxies see it, nil if it has no header.
@@ -49,10 +51,9 @@ func (t *routeTable) setHost(name string, host *Resource) bool {
 	if sameVersion(before, host) {
 		return false
 	}
-	if host == nil {
-		t.hosts = t.hosts.without(name)
-	} else {
-		t.hosts = t.hosts.with(name, priorityOf(name), host)
+	t.hosts = t.hosts.put(name, host)
+	if !exact(name) {
+		t.wild = t.wild.put(name, host)
 	}
 	t.replace("/"+name, before, host)
 	return true
@@ -103,7 +104,7 @@ func (c *composedTable) wire() *discoveryv3.Resource {
 }
 
 // assemble concatenates the header's fields and one `virtual_hosts` field for each host in the order of their names. The wire format allows fields in any order.
-func (c *composedTable) assemble() []byte {
+func (c tableParts) assemble() []byte {
 	size := len(c.header.body.GetValue())
 	c.hosts.each(func(host *Resource) {
 		size += protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.body.GetValue()))

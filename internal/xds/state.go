@@ -50,10 +50,10 @@ func (s *stream) holds() bool {
 		return false
 	}
 	listeners := &s.subscriptions[Listener]
-	if !listeners.active || !s.subscriptions[Cluster].active || len(s.subscriptions[RouteTable].doubted) > 0 {
+	if !listeners.active || !s.subscriptions[Cluster].active || len(s.subscriptions[RouteTable].doubted)+len(s.subscriptions[Scope].doubted) > 0 {
 		return false
 	}
-	for _, t := range []Type{Cluster, Listener, RouteTable, Secret} {
+	for _, t := range []Type{Cluster, Scope, Listener, RouteTable, Secret} {
 		if !s.answered(t) {
 			return false
 		}
@@ -72,6 +72,9 @@ func (s *stream) supplied(listener *named) bool {
 		if wanted := s.round.tables[table]; wanted != nil && s.subscriptions[RouteTable].sent[table] != wanted.version {
 			return false
 		}
+	}
+	if listener.scopes && !s.subscriptions[Scope].active {
+		return false
 	}
 	for _, secret := range listener.secrets {
 		if _, sent := s.subscriptions[Secret].sent[secret]; !sent && s.group.lookup(Secret, secret) != nil {

@@ -10,6 +10,8 @@ const (
 	Cluster Type = iota
 	Endpoints
 	Secret
+	// Scope is a virtual host that travels by itself; see routetable.go.
+	Scope
 	Listener
 	RouteTable
 	// wireTypes counts the kinds above, which are those a proxy can ask for.
@@ -22,6 +24,7 @@ var typeURLs = [wireTypes]string{
 	Cluster:    resourcev3.ClusterType,
 	Endpoints:  resourcev3.EndpointType,
 	Secret:     resourcev3.SecretType,
+	Scope:      resourcev3.ScopedRouteType,
 	Listener:   resourcev3.ListenerType,
 	RouteTable: resourcev3.RouteType,
 }
@@ -35,6 +38,8 @@ func (t Type) String() string {
 		return "endpoints"
 	case Secret:
 		return "secret"
+	case Scope:
+		return "scope"
 	case Listener:
 		return "listener"
 	case RouteTable:
@@ -56,8 +61,8 @@ func typeOf(url string) (Type, bool) {
 }
 
 // hasWildcard says whether a proxy can subscribe to everything of the type. The others are asked for by name, even by a client that sends "*".
-func (t Type) hasWildcard() bool { return t == Cluster || t == Listener }
+func (t Type) hasWildcard() bool { return t == Cluster || t == Scope || t == Listener }
 
 // removedLate says whether something else may still use what is removed, so that its removal waits for the last phase of a round. Nothing uses listeners, and
 // Envoy has to see the old one leave together with a new one on the same address; endpoints come and go with the proxy's own interest.
-func (t Type) removedLate() bool { return t == Cluster || t == Secret || t == RouteTable }
+func (t Type) removedLate() bool { return t == Cluster || t == Secret || t == Scope || t == RouteTable }

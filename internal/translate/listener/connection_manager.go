@@ -33,12 +33,8 @@ const connectionManagerName = "envoy.filters.network.http_connection_manager"
 // connectionManager turns a connection into requests and looks each up in the chain's route table.
 func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *listenerv3.Filter {
 	manager := &hcmv3.HttpConnectionManager{
-		CodecType:  hcmv3.HttpConnectionManager_AUTO,
-		StatPrefix: statPrefix(port),
-		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
-			ConfigSource:    wire.ADS(),
-			RouteConfigName: chain.RouteTable,
-		}},
+		CodecType:      hcmv3.HttpConnectionManager_AUTO,
+		StatPrefix:     statPrefix(port),
 		HttpFilters:    filter.Chain(chain.Filters),
 		Tracing:        spans(tracing),
 		AccessLog:      accessLogs,
@@ -47,6 +43,7 @@ func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *liste
 		GenerateRequestId:          wrapperspb.Bool(true),
 		ServerHeaderTransformation: hcmv3.HttpConnectionManager_PASS_THROUGH,
 	}
+	findRoutes(manager, chain)
 	trustNobody(manager)
 	normalise(manager)
 	limit(manager)

@@ -3,6 +3,8 @@ package route
 import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/translate/filter"
 )
 
 // Table is a route table without its virtual hosts, which are delivered beside or inside it.
@@ -13,5 +15,7 @@ func Table(name string) *routev3.RouteConfiguration {
 		IgnorePortInHostMatching: true,
 		// One rule with a backend that is not there must not make Envoy refuse the table; see UnresolvedBackend.
 		ValidateClusters: wrapperspb.Bool(false),
+		// It has done its work once there is a route.
+		RequestHeadersToRemove: []string{filter.ScopeHeader},
 	}
 }

@@ -1,9 +1,12 @@
 package route
 
 import (
+	"strings"
+
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
@@ -30,6 +33,9 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	}
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
 	routes = beforeRouting(vh, host.Filters, routes)
+	if !strings.HasPrefix(host.Domain, "*") {
+		filter.Found(vh)
+	}
 	if host.Chain == "" {
 		vh.Routes = routes
 	} else {

@@ -1,0 +1,31 @@
+package pipeline
+
+import (
+	"strings"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// hostTables lists the stage that knows which route tables have virtual hosts without a wildcard. Listeners look these up one by one, so that adding one costs
+// the same however many there are. A table with nothing but wildcards would only be slowed down by that.
+func (g *graph) hostTables() *store.Table[bool] {
+	byTable := store.NewIndex(g.hosts, "virtualHost.byTable", func(_ string, host ir.VirtualHost) []string {
+		if host.Table == "" || strings.HasPrefix(host.Domain, "*") {
+			return nil
+		}
+		return []string{host.Table}
+	})
+	return memo.Derive(g.memo, stageByHost, from(byTable), deepEqual[bool], func(*store.View, string) bool { return true })
+}
+
+// markByHost notes it on the chains of a port.
+func markByHost(v *store.View, tables *store.Table[bool], port ir.Port) ir.Port {
+	for i := range port.Chains {
+		if table := port.Chains[i].RouteTable; table != "" {
+			port.Chains[i].ByHost, _ = tables.Get(v, table)
+		}
+	}
+	return port
+}

@@ -1,0 +1,66 @@
+package filter
+
+import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	luav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/lua/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/gatewright/gatewright/internal/translate/wire"
+)
+
+// Where each virtual host is looked up by itself, it is found by the value of this header, `<table>|<host>`, up to a colon.
+const (
+	ScopeHeader    = "x-gatewright-scope"
+	ScopeSeparator = "|"
+)
+
+// FindHost looks further for a request whose host, as it is spelled, has no virtual host of its own: for the host in lower case, then among the wildcards. It
+// runs for no other request.
+const FindHost = "gatewright.dev/find-host"
+
+const foundKey = "found"
+
+// findHost is all the code of ours that runs in a proxy. To read the metadata of a route makes Envoy look for one; nothing else here does.
+const findHost = `function envoy_on_request(handle)
+  local headers = handle:headers()
+  local scope = headers:get("` + ScopeHeader + `")
+  local lower = string.lower(scope)
+  if lower ~= scope then
+    headers:replace("` + ScopeHeader + `", lower)
+    handle:clearRouteCache()
+  end
+  handle:metadata()
+  if handle:virtualHost():metadata():get("` + foundKey + `") then return end
+  headers:replace("` + ScopeHeader + `", string.match(lower, "^[^` + ScopeSeparator + `]*") .. "` + ScopeSeparator + `*")
+  handle:clearRouteCache()
+end
+`
+
+// FindHostStep is the filter FindHost.
+func FindHostStep() *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{
+		Name: FindHost,
+		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: wire.Any(&luav3.Lua{
+			DefaultSourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: findHost}},
+		})},
+	}
+}
+
+// Found has FindHost see that a virtual host is the one to look for, and not run where one of its routes was found at once.
+func Found(host *routev3.VirtualHost) {
+	if host.TypedPerFilterConfig == nil {
+		host.TypedPerFilterConfig = map[string]*anypb.Any{}
+	}
+	host.TypedPerFilterConfig[FindHost] = notHere
+	host.Metadata = found
+}
+
+var (
+	notHere = wire.Any(&routev3.FilterConfig{Disabled: true})
+	found   = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
+		FindHost: {Fields: map[string]*structpb.Value{foundKey: structpb.NewBoolValue(true)}},
+	}}
+)

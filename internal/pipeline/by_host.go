@@ -20,11 +20,11 @@ func (g *graph) hostTables() *store.Table[bool] {
 	return memo.Derive(g.memo, stageByHost, from(byTable), deepEqual[bool], func(*store.View, string) bool { return true })
 }
 
-// markByHost notes it on the chains of a port.
+// markByHost notes it on the chains of a port. Where requests pass filters before a route is chosen, they need to find one at once.
 func markByHost(v *store.View, tables *store.Table[bool], port ir.Port) ir.Port {
 	for i := range port.Chains {
-		if table := port.Chains[i].RouteTable; table != "" {
-			port.Chains[i].ByHost, _ = tables.Get(v, table)
+		if chain := &port.Chains[i]; chain.RouteTable != "" && chain.Filters == 0 {
+			chain.ByHost, _ = tables.Get(v, chain.RouteTable)
 		}
 	}
 	return port

@@ -87,7 +87,8 @@ func (g *group) changeTable(name string, different *touched, change func(*routeT
 		table = &routeTable{name: name}
 		g.tables[name] = table
 	}
-	before, changed := table.sum, change(table)
+	before := table.sum
+	changed := change(table)
 	if changed {
 		different.add(RouteTable, name)
 		g.state = g.state.minus(digestOf(RouteTable.String()+"/"+name, before.String())).plus(digestOf(RouteTable.String()+"/"+name, table.sum.String()))

@@ -46,7 +46,7 @@ func TestFiltersBeforeRouting(t *testing.T) {
 	})
 	t.Run("without filters nothing is added", func(t *testing.T) {
 		t.Parallel()
-		if vh := filtered(t, ""); len(vh.GetRoutes()) != 1 || vh.GetTypedPerFilterConfig() != nil {
+		if vh := filtered(t, ""); len(vh.GetRoutes()) != 1 || vh.GetTypedPerFilterConfig()[filter.BeforeRouting(0)] != nil {
 			t.Errorf("virtual host: %v", vh)
 		}
 	})

@@ -82,3 +82,13 @@ func TestTheRouteThatSpoilsAScopeIsFound(t *testing.T) {
 	judgeProbes(t, p)
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 }
+
+func TestAProxyThatAsksAgainForAllScopesIsGivenThem(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	_, p := scoped(t, j)
+	p.subscribe(scopeURL, "*")
+	p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
+	p.subscribe(scopeURL, "*")
+	p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
+}

@@ -99,6 +99,11 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 			s.ask(name, exists(name))
 		}
 	}
+	if !first && wildcard && slices.Contains(request.GetResourceNamesSubscribe(), wildcardName) {
+		// It has let go of everything and asks anew; Envoy may say both in one request.
+		s.wildcard = false
+		clear(s.sent)
+	}
 	s.setWildcard(wildcard, first, exists, all)
 	// Before removing what a reconnecting proxy holds, it gets a response without removals. It answers after having asked for all other types, so by
 	// then whatever stops using the removed is ahead of the removal.

@@ -53,7 +53,7 @@ type plane struct {
 func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	p := &plane{
 		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(),
-		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage},
+		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage, Helper: o.Image},
 	}
 	lives := pki.DefaultLifetimes()
 	applier := apply.New(apply.Config{

@@ -18,6 +18,7 @@ type Options struct {
 	HealthAddress  string
 	MetricsAddress string
 	ProxyImage     string
+	Image          string
 	ClusterDomain  string
 	LeaderElect    bool
 	LogLevel       string
@@ -54,10 +55,12 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.HealthAddress, "health-address", ":8081", "address of /healthz and /readyz")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of /metrics, 0 for none")
 	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
+	flags.StringVar(&o.Image, "image", "", "image of this program, which each proxy runs to finish before it ends (default: none, proxies only pause)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several replicas write status and run fleets")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+	command.AddCommand(drainCommand(), installCommand())
 	return command
 }
 

@@ -30,6 +30,7 @@ const (
 	configDirectory = "/etc/envoy"
 	tokenDirectory  = "/var/run/secrets/gatewright.dev/xds" //nolint:gosec // a path, not a credential
 	adminDirectory  = "/run/envoy"
+	adminSocket     = adminDirectory + "/admin.sock"
 
 	bootstrapFile  = "bootstrap.json"
 	tokenFile      = "sds-token.json" //nolint:gosec // a path, not a credential
@@ -79,11 +80,15 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 	if err != nil {
 		return nil, err
 	}
+	overload, err := idleOverload(settings)
+	if err != nil {
+		return nil, err
+	}
 	return &bootstrapv3.Bootstrap{
 		// The id is each pod's own and given on the command line. The control plane believes the token alone, and refuses what contradicts it.
 		Node: &corev3.Node{Cluster: gateway.Name.String()},
 		Admin: &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_Pipe{
-			Pipe: &corev3.Pipe{Path: adminDirectory + "/admin.sock", Mode: 0o600},
+			Pipe: &corev3.Pipe{Path: adminSocket, Mode: 0o600},
 		}}},
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
 			AdsConfig: adsConfig(),
@@ -94,8 +99,9 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 			Listeners: []*listenerv3.Listener{ready},
 			Clusters:  []*clusterv3.Cluster{cluster},
 		},
-		LayeredRuntime: runtimeLayers(),
-		StatsConfig:    statsConfig(),
+		LayeredRuntime:  runtimeLayers(),
+		StatsConfig:     statsConfig(),
+		OverloadManager: overload,
 	}, nil
 }
 

@@ -20,17 +20,8 @@ const ReadyPort = 19001
 // ReadyPath is answered 200 once a proxy has its whole configuration.
 const ReadyPath = "/ready"
 
-const (
-	// user is the one that distroless images call nonroot.
-	user = 65532
-	// leaveSeconds is how long a proxy that is to end goes on serving, so that nobody sends it anything new when it ends.
-	leaveSeconds = 10
-	// graceSeconds is when a proxy that has not ended is killed. Envoy ends at once when it is told to, so there is little to wait for
-	// after leaveSeconds; and a namespace that is deleted waits for half of it before it looks again.
-	graceSeconds = 15
-	// drainSeconds is how long connections of a listener that changed may finish.
-	drainSeconds = "60"
-)
+// user is the one that distroless images call nonroot.
+const user = 65532
 
 // deployment runs the proxies. A new one must be ready before an old one leaves.
 func deployment(gateway ir.Gateway, settings Settings, hash string) Object {
@@ -63,11 +54,11 @@ func deployment(gateway ir.Gateway, settings Settings, hash string) Object {
 // listener's own port.
 func pod(gateway ir.Gateway, settings Settings) *applycorev1.PodSpecApplyConfiguration {
 	name := gateway.Fleet.Name
-	return applycorev1.PodSpec().
+	envoy := container(settings)
+	spec := applycorev1.PodSpec().
 		WithServiceAccountName(name).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithTerminationGracePeriodSeconds(graceSeconds).
 		WithSecurityContext(applycorev1.PodSecurityContext().
 			WithRunAsNonRoot(true).
 			WithRunAsUser(user).
@@ -81,8 +72,9 @@ func pod(gateway ir.Gateway, settings Settings) *applycorev1.PodSpecApplyConfigu
 			applycorev1.Volume().WithName("admin").WithEmptyDir(applycorev1.EmptyDirVolumeSource().
 				WithMedium(corev1.StorageMediumMemory).
 				WithSizeLimit(resource.MustParse("1Mi"))),
-		).
-		WithContainers(container(settings))
+		)
+	withDrain(spec, envoy, settings)
+	return spec.WithContainers(envoy)
 }
 
 // container has one probe. Envoy opens its listeners only when it has its configuration, so an answer means that it has; a liveness
@@ -96,9 +88,9 @@ func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
 			"--config-path", configDirectory+"/"+bootstrapFile,
 			"--service-node", "$(POD_NAME)",
 			"--log-level", "warn",
-			"--drain-time-s", drainSeconds,
 			"--disable-hot-restart",
 		).
+		WithArgs(drainArguments()...).
 		WithEnv(applycorev1.EnvVar().WithName("POD_NAME").WithValueFrom(applycorev1.EnvVarSource().
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
 		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
@@ -111,16 +103,18 @@ func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
 			WithPeriodSeconds(2).
 			WithTimeoutSeconds(2).
 			WithFailureThreshold(3)).
-		WithLifecycle(applycorev1.Lifecycle().
-			WithPreStop(applycorev1.LifecycleHandler().WithSleep(applycorev1.SleepAction().WithSeconds(leaveSeconds)))).
-		WithSecurityContext(applycorev1.SecurityContext().
-			WithRunAsNonRoot(true).
-			WithAllowPrivilegeEscalation(false).
-			WithReadOnlyRootFilesystem(true).
-			WithCapabilities(applycorev1.Capabilities().WithDrop("ALL"))).
+		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("token").WithMountPath(tokenDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
 		)
+}
+
+func restricted() *applycorev1.SecurityContextApplyConfiguration {
+	return applycorev1.SecurityContext().
+		WithRunAsNonRoot(true).
+		WithAllowPrivilegeEscalation(false).
+		WithReadOnlyRootFilesystem(true).
+		WithCapabilities(applycorev1.Capabilities().WithDrop("ALL"))
 }

@@ -39,7 +39,9 @@ func readyListener() (*listenerv3.Listener, error) {
 		return nil, err
 	}
 	return &listenerv3.Listener{
-		Name:                  "ready",
+		Name: "ready",
+		// By this name its statistics are known not to be about clients.
+		StatPrefix:            ownListener + "ready",
 		Address:               socketAddress("0.0.0.0", ReadyPort),
 		BypassOverloadManager: true,
 		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{

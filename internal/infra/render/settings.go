@@ -25,6 +25,8 @@ type Settings struct {
 	XDSPort uint32
 	// Image is the proxy's image; empty means [DefaultImage].
 	Image string
+	// Helper is the image of Gatewright itself, whose program lets a proxy finish before it ends. Without one a proxy only pauses.
+	Helper string
 	// Replicas is the number of proxies in a fleet. Nil leaves the field to others, so that an autoscaler never fights us;
 	// Kubernetes starts with one.
 	Replicas *int32

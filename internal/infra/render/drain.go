@@ -1,0 +1,82 @@
+package render
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// How a proxy ends. It is told when its pod is, goes on serving, sends its connections away, and is stopped when none is left.
+const (
+	// quiet is for how long no new connection may come before everybody is taken to know that the pod is going.
+	quiet = 5 * time.Second
+	// spread is over which time Envoy tells connections to go, so that their clients do not all come back at once. Connections of a listener
+	// that changed have as long to finish.
+	spread = 60 * time.Second
+	// drainTimeout is when a proxy ends although connections are open. It leaves half of spread to those that were told last.
+	drainTimeout = 90 * time.Second
+	// grace is what the kubelet needs on top to run the hook, and Envoy to stop.
+	grace = 15 * time.Second
+)
+
+// ownListener begins the names of the statistics of listeners that are not for clients.
+const ownListener = "gatewright-"
+
+const (
+	helperDirectory = "/run/gatewright"
+	helperProgram   = helperDirectory + "/gatewright"
+	idlePressure    = adminDirectory + "/idle-pressure"
+)
+
+// installer brings Gatewright's program into the pod, and the file that Envoy wants to find. It needs less than Envoy does, so it adds
+// nothing to what the pod asks for.
+func installer(settings Settings) *applycorev1.ContainerApplyConfiguration {
+	return applycorev1.Container().
+		WithName("install-drain").
+		WithImage(settings.Helper).
+		WithImagePullPolicy(corev1.PullIfNotPresent).
+		WithArgs("install", helperProgram, "--idle-pressure", idlePressure).
+		WithResources(applycorev1.ResourceRequirements().WithRequests(corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("10m"),
+			corev1.ResourceMemory: resource.MustParse("32Mi"),
+		})).
+		WithSecurityContext(restricted()).
+		WithVolumeMounts(
+			applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory),
+			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
+		)
+}
+
+// helperVolume is where the program lies. On disk, so that it costs no memory before it runs.
+func helperVolume() *applycorev1.VolumeApplyConfiguration {
+	return applycorev1.Volume().WithName("gatewright").WithEmptyDir(applycorev1.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse("256Mi")))
+}
+
+// withDrain has the pod finish before it ends. Envoy's image has nothing but Envoy, which can not ask itself to drain, and a hook that
+// the kubelet calls over the network could be called by others; so Gatewright's program is brought in beside it.
+func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.ContainerApplyConfiguration, settings Settings) {
+	stop := applycorev1.LifecycleHandler()
+	envoy.WithLifecycle(applycorev1.Lifecycle().WithPreStop(stop))
+	if settings.Helper == "" {
+		stop.WithSleep(applycorev1.SleepAction().WithSeconds(seconds(2 * quiet)))
+		pod.WithTerminationGracePeriodSeconds(seconds(2*quiet + grace))
+		return
+	}
+	pod.WithTerminationGracePeriodSeconds(seconds(drainTimeout + grace))
+	pod.WithVolumes(helperVolume()).WithInitContainers(installer(settings))
+	envoy.WithVolumeMounts(applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory).WithReadOnly(true))
+	stop.WithExec(applycorev1.ExecAction().WithCommand(helperProgram, "drain",
+		"--admin", adminSocket, "--idle-pressure", idlePressure,
+		"--quiet", quiet.String(), "--spread", spread.String(), "--timeout", drainTimeout.String(),
+		// What the hook says itself nobody hears; this is the log of the container.
+		"--log-file", "/proc/1/fd/2",
+	))
+}
+
+// drainArguments are Envoy's part. Hot restart is off, so its time to end a parent does not matter.
+func drainArguments() []string { return []string{"--drain-time-s", fmt.Sprint(seconds(spread))} }
+
+func seconds(d time.Duration) int64 { return int64(d.Seconds()) }

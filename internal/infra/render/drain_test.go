@@ -1,0 +1,78 @@
+package render
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
+	injectedv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/injected_resource/v3"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatewright/gatewright/internal/drain"
+)
+
+func helperSettings() Settings {
+	return Settings{SystemNamespace: "gatewright-system", Helper: "example.org/gatewright:1"}
+}
+
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	fleet := render(t, exampleGateway(), helperSettings(), exampleBundle)
+	pod := fleet.deployment.Spec.Template.Spec
+	envoy, installer := pod.Containers[0], pod.InitContainers[0]
+	hook := envoy.Lifecycle.PreStop.Exec.Command
+	flag := func(arguments []string, name string) string {
+		return arguments[slices.Index(arguments, name)+1]
+	}
+	seconds := func(arguments []string, name string) time.Duration {
+		d, err := time.ParseDuration(strings.TrimSuffix(flag(arguments, name), "s") + "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	mount := func(c corev1.Container, name string) corev1.VolumeMount {
+		i := slices.IndexFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == name })
+		return c.VolumeMounts[i]
+	}
+	security := installer.SecurityContext
+	check(t, fleet, []fact{
+		{"the program comes from Gatewright's image", installer.Image == "example.org/gatewright:1" && slices.Equal(installer.Args[:2], []string{"install", hook[0]})},
+		{"what is installed is what the hook runs", strings.HasPrefix(hook[0], mount(installer, "gatewright").MountPath+"/") && mount(envoy, "gatewright").MountPath == mount(installer, "gatewright").MountPath},
+		{"Envoy can not write to it", mount(envoy, "gatewright").ReadOnly},
+		{"the hook finds the administration", flag(hook, "--admin") == "/run/envoy/admin.sock"},
+		{"the hook and the installer write the same file", flag(hook, "--idle-pressure") == flag(installer.Args, "--idle-pressure")},
+		{"the hook knows how long Envoy spreads it", seconds(hook, "--spread") == seconds(envoy.Args, "--drain-time-s")},
+		{"who is told last has time left", seconds(hook, "--timeout") > seconds(hook, "--spread")},
+		{"the kubelet waits for the hook", float64(*pod.TerminationGracePeriodSeconds) > seconds(hook, "--timeout").Seconds()},
+		{"the installer is as restricted as Envoy", !*security.AllowPrivilegeEscalation && *security.ReadOnlyRootFilesystem && *security.RunAsNonRoot && slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"})},
+		{"the installer asks for less than Envoy", installer.Resources.Requests.Memory().Cmp(*envoy.Resources.Requests.Memory()) < 0 && installer.Resources.Requests.Cpu().Cmp(*envoy.Resources.Requests.Cpu()) < 0},
+		{"no port is opened for it", len(installer.Ports) == 0 && len(envoy.Ports) == 1},
+	})
+}
+
+func TestIdleConnectionsGoByAFile(t *testing.T) {
+	t.Parallel()
+	bootstrap, _ := exampleBootstrap(t, helperSettings())
+	overload := bootstrap.GetOverloadManager()
+	monitor := &injectedv3.InjectedResourceConfig{}
+	if err := overload.GetResourceMonitors()[0].GetTypedConfig().UnmarshalTo(monitor); err != nil || monitor.GetFilename() != idlePressure {
+		t.Errorf("the file is %s, %v", monitor.GetFilename(), err)
+	}
+	timers := &overloadv3.ScaleTimersOverloadActionConfig{}
+	if err := overload.GetActions()[0].GetTypedConfig().UnmarshalTo(timers); err != nil {
+		t.Fatal(err)
+	}
+	factors := timers.GetTimerScaleFactors()
+	if len(factors) != 1 || factors[0].GetTimer() != overloadv3.ScaleTimersOverloadActionConfig_HTTP_DOWNSTREAM_CONNECTION_IDLE {
+		t.Errorf("timers are %v; streams must not be ended", factors)
+	}
+	if got := bootstrap.GetStaticResources().GetListeners()[0].GetStatPrefix(); !strings.HasPrefix(got, drain.OwnListener) {
+		t.Errorf("connections of the kubelet are counted as %s", got)
+	}
+	if bootstrap, _ := exampleBootstrap(t, exampleSettings()); bootstrap.GetOverloadManager() != nil {
+		t.Error("a proxy without the program waits for a file that nobody writes")
+	}
+}

@@ -216,19 +216,23 @@ func (s *stream) convict(p *search) {
 	}
 }
 
-// routesOf are the routes of a virtual host, be they in its list or in its matcher.
+// routesOf are the routes of a virtual host, be they in its list or in its matcher, where the same one may be in several places.
 func routesOf(host *routev3.VirtualHost) []*routev3.Route {
 	routes := host.GetRoutes()
 	if host.GetMatcher() == nil {
 		return routes
 	}
+	seen := map[string]bool{}
 	_ = protorange.Options{Stable: true}.Range(host.GetMatcher().ProtoReflect(), func(p protopath.Values) error {
 		message, ok := p.Index(-1).Value.Interface().(protoreflect.Message)
 		if !ok {
 			return nil
 		}
 		if route, ok := message.Interface().(*routev3.Route); ok {
-			routes = append(routes, route)
+			if content := string(packed(route).GetValue()); !seen[content] {
+				seen[content] = true
+				routes = append(routes, route)
+			}
 			return protorange.Break
 		}
 		return nil

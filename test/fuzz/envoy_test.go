@@ -46,15 +46,21 @@ type envoy struct {
 // the socket xds.
 func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings render.Settings, bundle []byte) *envoy {
 	t.Helper()
+	bootstrap := bootstrapOf(t, gateway, settings)
+	bootstrap.StaticResources.Clusters = []*clusterv3.Cluster{controlPlane(t, bootstrap.GetStaticResources().GetClusters()[0], xds, settings, bundle)}
+	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + proxyName}}
+	return launch(t, directory, bootstrap)
+}
+
+// launch starts a proxy with a bootstrap.
+func launch(t *testing.T, directory string, bootstrap *bootstrapv3.Bootstrap) *envoy {
+	t.Helper()
 	binary := os.Getenv("ENVOY")
 	if binary == "" {
 		t.Fatal("ENVOY is not set to the path of an Envoy; run make fuzz")
 	}
-	bootstrap := bootstrapOf(t, gateway, settings)
 	socket := filepath.Join(directory, "admin.sock")
-	bootstrap.Admin.Address = pipe(socket)
-	bootstrap.StaticResources.Clusters = []*clusterv3.Cluster{controlPlane(t, bootstrap.GetStaticResources().GetClusters()[0], xds, settings, bundle)}
-	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + proxyName}}
+	bootstrap.Admin = &bootstrapv3.Admin{Address: pipe(socket)}
 	text, err := protojson.Marshal(bootstrap)
 	if err != nil {
 		t.Fatal(err)

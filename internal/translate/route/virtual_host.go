@@ -36,10 +36,12 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	if !strings.HasPrefix(host.Domain, "*") {
 		filter.Found(vh)
 	}
-	if host.Chain == "" {
+	vh.Matcher = tree(routes)
+	switch {
+	case host.Chain != "":
+		vh.Matcher = guard(host, routes, vh.GetMatcher())
+	case vh.GetMatcher() == nil:
 		vh.Routes = routes
-	} else {
-		vh.Matcher = guard(host, routes)
 	}
 	return vh, flaws
 }

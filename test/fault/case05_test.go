@@ -75,9 +75,9 @@ func (w *world) missing(t *testing.T, proxy *corev1.Pod, routes int) int {
 	var mu sync.Mutex
 	missing := 0
 	var clients sync.WaitGroup
-	for client := range routeWriters {
+	for client := range live.Writers {
 		clients.Go(func() {
-			for i := client; i < routes; i += routeWriters {
+			for i := client; i < routes; i += live.Writers {
 				if _, err := w.Request(t.Context(), proxy.Status.PodIP, manyHost(i)); err != nil {
 					mu.Lock()
 					missing++

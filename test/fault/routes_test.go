@@ -5,8 +5,6 @@ package fault
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,34 +14,17 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// routeWriters is how many routes are created at the same time when there are many.
-const routeWriters = 8
-
 // manyRoutes creates numbered routes, changed as a case wants them. They go before the case ends, so that the next one does not pay for it.
 func (w *world) manyRoutes(t *testing.T, n int, change func(*gwv1.HTTPRoute)) {
 	t.Helper()
 	w.removeRoutesAtEnd(t)
-	var next atomic.Int64
-	var writers sync.WaitGroup
-	for range routeWriters {
-		writers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				route := live.HTTPRoute(fmt.Sprintf("many-%05d", i), gatewayName, manyHost(i), serviceName)
-				route.Namespace = w.Namespace
-				if change != nil {
-					change(route)
-				}
-				if err := w.Create(t.Context(), route); err != nil {
-					t.Errorf("create route %s: %v", route.Name, err)
-					return
-				}
-			}
-		})
-	}
-	writers.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
+	w.MakeMany(t, n, func(i int) client.Object {
+		route := live.HTTPRoute(fmt.Sprintf("many-%05d", i), gatewayName, manyHost(i), serviceName)
+		if change != nil {
+			change(route)
+		}
+		return route
+	})
 	w.WaitServed(t, w.address, manyHost(n-1))
 }
 
@@ -91,14 +72,7 @@ func (w *world) slowestOf(t *testing.T, n int, prefix string) time.Duration {
 // edit changes a route, whatever its status has become meanwhile.
 func (w *world) edit(t *testing.T, route *gwv1.HTTPRoute, change func(*gwv1.HTTPRoute)) {
 	t.Helper()
-	live.Eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
-		before := route.DeepCopy()
-		change(route)
-		if err := w.Patch(ctx, route, client.MergeFrom(before)); err != nil {
-			return fmt.Errorf("edit route %s: %w", route.Name, err)
-		}
-		return nil
-	})
+	w.Edit(t, route, change)
 }
 
 // conditionOf is a condition that Gatewright wrote on a route.

@@ -3,12 +3,8 @@
 package fault
 
 import (
-	"bufio"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,27 +66,15 @@ func (w *world) streams(t *testing.T) int {
 // metric reads one number that a controller tells of itself.
 func metric(t *testing.T, controller *corev1.Pod, name string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+controller.Status.PodIP+":8080/metrics", http.NoBody)
+	metrics, err := live.ReadMetrics(t.Context(), controller)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatalf("ask %s for metrics: %v", controller.Name, err)
+	value, ok := metrics[name]
+	if !ok {
+		t.Fatalf("%s has no metric %s", controller.Name, name)
 	}
-	defer func() { _ = response.Body.Close() }()
-	lines := bufio.NewScanner(response.Body)
-	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			value, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				t.Fatalf("%s of %s: %v", name, controller.Name, err)
-			}
-			return int(value)
-		}
-	}
-	t.Fatalf("%s has no metric %s: %v", controller.Name, name, lines.Err())
-	return 0
+	return int(value)
 }
 
 // controllerStarts names each controller and when it started, which changes when one exits.

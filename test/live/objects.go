@@ -71,6 +71,19 @@ func HTTPRoute(name, gateway, host, service string) *gwv1.HTTPRoute {
 	}
 }
 
+// Edit changes a route, whatever its status has become meanwhile.
+func (w *World) Edit(t *testing.T, route *gwv1.HTTPRoute, change func(*gwv1.HTTPRoute)) {
+	t.Helper()
+	Eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
+		before := route.DeepCopy()
+		change(route)
+		if err := w.Patch(ctx, route, client.MergeFrom(before)); err != nil {
+			return fmt.Errorf("edit route %s: %w", route.Name, err)
+		}
+		return nil
+	})
+}
+
 // RouteAccepted says why a route is not accepted by Gatewright.
 func (w *World) RouteAccepted(ctx context.Context, route *gwv1.HTTPRoute) error {
 	if err := w.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {

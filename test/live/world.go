@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,6 +87,34 @@ func (w *World) Make(t *testing.T, objects ...client.Object) {
 		if err := w.Create(t.Context(), object); err != nil {
 			t.Fatalf("create %T %s: %v", object, object.GetName(), err)
 		}
+	}
+}
+
+// Writers is how many objects are created at the same time when there are many.
+const Writers = 8
+
+// MakeMany makes numbered objects, several at a time, in the test's namespace unless they have one.
+func (w *World) MakeMany(t *testing.T, n int, object func(i int) client.Object) {
+	t.Helper()
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range Writers {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				o := object(i)
+				if o.GetNamespace() == "" {
+					o.SetNamespace(w.Namespace)
+				}
+				if err := w.Create(t.Context(), o); err != nil {
+					t.Errorf("create %T %s: %v", o, o.GetName(), err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if t.Failed() {
+		t.FailNow()
 	}
 }
 

@@ -98,8 +98,25 @@ fault: $(GOTESTSUM) $(CLUSTER) ## Do what must not hurt, and measure (CASE=14 fo
 
 ##@ Measure and search
 
+# Whatever of these is not said is as test/bench has it: an implementation's class, the numbers of routes, how many Gateways, more flags.
+CLASS ?= gatewright
+ROUTES ?=
+GATEWAYS ?=
+BENCHFLAGS ?=
+FIGURES ?= docs/performance/$(CLASS).json
+bench: export TESTFLAGS := $(if $(SHORT),-test.run=^TestCosts$$,-test.run=^Test(Scale|DataPlane)$$) -class=$(CLASS) -out=$(abspath $(FIGURES)) \
+	-version=$(shell git describe --always --dirty) $(if $(ROUTES),-routes=$(ROUTES)) $(if $(GATEWAYS),-gateways=$(GATEWAYS)) $(BENCHFLAGS)
+
 .PHONY: bench
-bench: $(BENCHSTAT) ## Run the benchmarks (BENCH=regexp BENCHTIME=1s BENCHCOUNT=1)
+bench: $(GOTESTSUM) $(CLUSTER) ## Measure an implementation on the test cluster (CLASS=gatewright ROUTES=100,1000 GATEWAYS=1), or count as CI does (SHORT=1)
+	hack/cluster-test.sh $(GOTESTSUM) bench 60m --format=standard-verbose $(call results,bench)
+
+.PHONY: bench-report
+bench-report: ## Write docs/performance.md and its plots from what make bench has measured
+	go run -C test ./bench/report $(abspath docs)
+
+.PHONY: microbench
+microbench: $(BENCHSTAT) ## Run the benchmarks of single packages (BENCH=regexp BENCHTIME=1s BENCHCOUNT=1)
 	go test -run='^$$' -bench='$(BENCH)' -benchmem -benchtime=$(BENCHTIME) -count=$(BENCHCOUNT) ./internal/... | tee $(CACHE)/bench.txt
 	$(BENCHSTAT) $(CACHE)/bench.txt
 

@@ -37,6 +37,12 @@ func (w *World) Gateway(t *testing.T, name string) string {
 func (w *World) Programmed(t *testing.T, gateway *gwv1.Gateway) string {
 	t.Helper()
 	w.Make(t, gateway)
+	return w.WaitProgrammed(t, gateway)
+}
+
+// WaitProgrammed waits until a Gateway is programmed, and returns its address.
+func (w *World) WaitProgrammed(t *testing.T, gateway *gwv1.Gateway) string {
+	t.Helper()
 	Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
 			return fmt.Errorf("get gateway %s: %w", gateway.Name, err)

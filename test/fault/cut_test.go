@@ -11,16 +11,21 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
-// cutStream resets a proxy's connection to the control plane.
+// cutStream resets a proxy's connection to the control plane. It may be about to connect to another replica, which must not take it longer than the limit.
 func cutStream(t *testing.T, proxy *corev1.Pod) {
 	t.Helper()
 	network := fmt.Sprintf("--net=/proc/%d/ns/net", process(t, proxy))
-	killed := command(t, "", "nsenter", network, "--", "ss", "--no-header", "--tcp", "--kill", "state", "established", "dport", "=", ":18000")
-	if killed == "" {
-		t.Fatalf("proxy %s has no connection to the control plane that could be cut", proxy.Name)
-	}
+	live.Eventually(t, reconnectLimit, 50*time.Millisecond, func(context.Context) error {
+		killed := command(t, "", "nsenter", network, "--", "ss", "--no-header", "--tcp", "--kill", "state", "established", "dport", "=", ":18000")
+		if killed == "" {
+			return fmt.Errorf("proxy %s has no connection to the control plane that could be cut", proxy.Name)
+		}
+		return nil
+	})
 }
 
 // cutTable holds what keeps packets from their way; it is the tests' own, and deleting it restores everything.

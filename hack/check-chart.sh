@@ -11,6 +11,7 @@ variants=(
 	"replicas=2"
 	"replicas=1,metrics.enabled=false,gatewayClass.create=false"
 	"clusterDomain=example.internal,priorityClassName=system-cluster-critical,image.tag=dev"
+	"watchNamespaces={shop,default}"
 )
 for values in "${variants[@]}"; do
 	"$helm" template gatewright "$chart" --namespace gatewright-system --set "$values" >/dev/null

@@ -56,13 +56,14 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage, Helper: o.Image},
 	}
 	lives := pki.DefaultLifetimes()
+	reader := within{mgr.GetAPIReader(), o.WatchNamespaces}
 	applier := apply.New(apply.Config{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Settings: p.settings,
+		Client: mgr.GetClient(), Reader: reader, Settings: p.settings,
 		Authority: p.authority, Log: log,
 	})
 	p.authority.OnChange(applier.Refresh)
 	p.fleets = newFleetSink(applier, identity.NewFleets())
-	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Log: log})
+	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: reader, Log: log})
 	p.watcher = watch.New(mgr.GetCache(), log, p.observe)
 	statuses := p.watcher.Statuses(mgr.GetCache(), mgr.GetClient())
 	p.statuses = status.NewWriter(status.Options{

@@ -20,9 +20,11 @@ type Options struct {
 	ProxyImage     string
 	Image          string
 	ClusterDomain  string
-	LeaderElect    bool
-	LogLevel       string
-	LogFormat      string
+	// WatchNamespaces are the namespaces that are watched, none for all.
+	WatchNamespaces []string
+	LeaderElect     bool
+	LogLevel        string
+	LogFormat       string
 	// Instance is the name of this replica.
 	Instance string
 }
@@ -57,6 +59,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
 	flags.StringVar(&o.Image, "image", "", "image of this program, which each proxy runs to finish before it ends (default: none, proxies only pause)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to watch, and to read and write in (default: all)")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several replicas write status and run fleets")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")

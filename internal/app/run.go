@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 scheme,
-		Cache:                  watch.CacheOptions(),
+		Cache:                  watch.CacheOptions(watch.Scope{Namespaces: o.WatchNamespaces, System: o.Namespace}),
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress: o.HealthAddress,
 	})

@@ -83,9 +83,17 @@ var Kinds = []Kind{
 	},
 }
 
+// Scope is where objects are watched.
+type Scope struct {
+	// Namespaces are those that are watched, none for all.
+	Namespaces []string
+	// System is the namespace that Gatewright runs in. Its EndpointSlices are watched in any case.
+	System string
+}
+
 // CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments our own, and of any object not the
 // fields that only its writer needs. An object it leaves out must be read without the cache.
-func CacheOptions() cache.Options {
+func CacheOptions(scope Scope) cache.Options {
 	options := cache.Options{
 		DefaultTransform: trimming(trimNothing),
 		ByObject:         map[client.Object]cache.ByObject{},
@@ -97,5 +105,23 @@ func CacheOptions() cache.Options {
 			options.ByObject[kind.Object] = *kind.Cache
 		}
 	}
+	if len(scope.Namespaces) == 0 {
+		return options
+	}
+	options.DefaultNamespaces = namespaces(scope.Namespaces...)
+	for object, by := range options.ByObject {
+		if _, ok := object.(*discoveryv1.EndpointSlice); ok {
+			by.Namespaces = namespaces(append([]string{scope.System}, scope.Namespaces...)...)
+			options.ByObject[object] = by
+		}
+	}
 	return options
+}
+
+func namespaces(names ...string) map[string]cache.Config {
+	configs := map[string]cache.Config{}
+	for _, name := range names {
+		configs[name] = cache.Config{}
+	}
+	return configs
 }

@@ -32,7 +32,7 @@ func TestTrim(t *testing.T) {
 		in, want  any
 	}{
 		{
-			name: "a Gateway keeps its version, annotations and status", transform: CacheOptions().DefaultTransform,
+			name: "a Gateway keeps its version, annotations and status", transform: CacheOptions(Scope{}).DefaultTransform,
 			in:   &gwv1.Gateway{ObjectMeta: full, Status: status},
 			want: &gwv1.Gateway{ObjectMeta: annotated, Status: status},
 		},
@@ -75,7 +75,7 @@ func TestTrim(t *testing.T) {
 
 func transformOf[T client.Object](t *testing.T) toolscache.TransformFunc {
 	t.Helper()
-	for object, options := range CacheOptions().ByObject {
+	for object, options := range CacheOptions(Scope{}).ByObject {
 		if _, ok := object.(T); ok {
 			return options.Transform
 		}
@@ -87,7 +87,7 @@ func transformOf[T client.Object](t *testing.T) toolscache.TransformFunc {
 func TestCacheHoldsOnlyWhatIsRead(t *testing.T) {
 	t.Parallel()
 	selectors := map[string]string{}
-	for object, options := range CacheOptions().ByObject {
+	for object, options := range CacheOptions(Scope{}).ByObject {
 		if options.Field != nil {
 			selectors[string(kindOf(t, object))] = options.Field.String()
 		}

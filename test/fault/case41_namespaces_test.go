@@ -19,6 +19,8 @@ import (
 
 // TestCase41NamespacedRights has Gatewright watch one namespace only: what is there is served all the time and updated as before; of another namespace it may
 // not read a Secret, and writes nothing; when it watches all again, the other namespace is served too. It is alone on the cluster, since every Gateway but one is left alone meanwhile.
+//
+//nolint:paralleltest // it changes what every test relies on
 func TestCase41NamespacedRights(t *testing.T) {
 	c := begin(t, "41 (namespaces)", "Gatewright watches one namespace")
 	w, foreign := newWorld(t), live.New(t)

@@ -4,7 +4,7 @@ package fault
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"os/exec"
 	"testing"
 	"time"
@@ -52,25 +52,27 @@ func TestCase41NamespacedRights(t *testing.T) {
 	}
 
 	w.watchNamespaces(t)
-	foreign.Programmed(t, gateway)
+	foreign.WaitProgrammed(t, gateway)
 	c.load(requests.Stop())
 }
 
 // watchNamespaces gives Gatewright other namespaces to watch, none for all, for as long as the test runs.
 func (w *world) watchNamespaces(t *testing.T, names ...string) {
 	t.Helper()
-	value := "null"
 	if len(names) > 0 {
-		value = fmt.Sprintf("{%s}", names[0])
-		t.Cleanup(func() { upgrade(context.Background(), t, "null") })
+		t.Cleanup(func() { upgrade(context.Background(), t, []string{}) })
 	}
-	upgrade(t.Context(), t, value)
+	upgrade(t.Context(), t, append([]string{}, names...))
 }
 
-func upgrade(ctx context.Context, t *testing.T, namespaces string) {
+func upgrade(ctx context.Context, t *testing.T, namespaces []string) {
 	t.Helper()
+	value, err := json.Marshal(namespaces)
+	if err != nil {
+		t.Fatal(err)
+	}
 	command := exec.CommandContext(ctx, "helm", "upgrade", "gatewright", "../../charts/gatewright", "--namespace", live.ControllerNamespace,
-		"--reuse-values", "--set", "watchNamespaces="+namespaces, "--wait", "--timeout", "3m")
+		"--reuse-values", "--set-json", "watchNamespaces="+string(value), "--wait", "--timeout", "3m")
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Errorf("helm upgrade: %v\n%s", err, output)
 	}

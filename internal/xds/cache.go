@@ -41,8 +41,8 @@ type Change struct {
 	Scopes          bool
 	// Resource is the new content, nil to remove. The content of a RouteTable is a RouteConfiguration without virtual hosts.
 	Resource *Resource
-	// host is what a Scope is made of.
-	host *scopedHost
+	// scope is the content of a Scope, which has no Resource.
+	scope *scope
 }
 
 // Apply makes changes and tells the proxies of the Gateways concerned. All changes to one Gateway become visible together, and a proxy learns of them in the

@@ -46,7 +46,7 @@ func emptyAssignment(name string) versioned {
 		// A name that has no wire format can not be asked for either.
 		return nil
 	}
-	return newNamed(name, empty)
+	return &named{name: name, content: empty}
 }
 
 // apply returns the streams that see one of the changes, and which.
@@ -62,7 +62,7 @@ func (e *endpointTable) apply(changes map[string]*Resource) map[*stream][]string
 		case resource == nil:
 			delete(e.assignments, name)
 		default:
-			e.assignments[name] = newNamed(name, resource)
+			e.assignments[name] = &named{name: name, content: resource}
 		}
 		for s := range e.followers[name] {
 			if e.users[name][s.group] > 0 {

@@ -102,14 +102,11 @@ func (g *group) changeTable(name string, different *touched, change func(*routeT
 func (g *group) change(change Change, different *touched) {
 	resources := g.resources[change.Type]
 	before := resources[change.Name]
-	var after *named
-	if change.Resource != nil {
-		after = newNamed(change.Name, change.Resource)
+	after := change.named()
+	if after != nil {
 		if before.Version() == after.Version() && before.endpoints == change.Endpoints {
 			return
 		}
-		after.endpoints, after.tables, after.secrets, after.host = change.Endpoints, change.Tables, change.Secrets, change.host
-		after.scopes = change.Scopes
 		after.good = before.lastGood()
 		resources[change.Name] = after
 	} else {
@@ -127,6 +124,23 @@ func (g *group) change(change Change, different *touched) {
 	if before.seen().Version() != after.Version() {
 		different.add(change.Type, change.Name)
 	}
+}
+
+// named is what a change sets, nil if it removes.
+func (c *Change) named() *named {
+	n := &named{name: c.Name, endpoints: c.Endpoints}
+	switch {
+	case c.scope != nil:
+		n.content = c.scope
+	case c.Resource != nil:
+		n.content = c.Resource
+	default:
+		return nil
+	}
+	if c.Type == Listener {
+		n.needs = &needs{tables: c.Tables, secrets: c.Secrets, scopes: c.Scopes}
+	}
+	return n
 }
 
 // replace brings the state up to date.

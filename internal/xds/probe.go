@@ -55,39 +55,44 @@ type part struct {
 	reason string
 }
 
+// hostInDoubt is a virtual host that a search is among.
+type hostInDoubt struct {
+	domain string
+	host   *Resource
+}
+
 // searchTable begins a search among the virtual hosts that the refused table has otherwise than the one the proxy took last.
 func (s *stream) searchTable(table string, refused tableParts, reason string) {
-	var hosts []scopedHost
+	var hosts []hostInDoubt
 	refused.hosts.changed(s.subscriptions[RouteTable].accepted[table].hosts, func(domain string, host *Resource) {
-		hosts = append(hosts, scopedHost{table: table, header: refused.header, domain: domain, content: host})
+		hosts = append(hosts, hostInDoubt{domain, host})
 	})
 	s.startSearch(table, refused.header, hosts, reason)
 }
 
 // searchScope begins a search in the virtual host of a refused scope.
 func (s *stream) searchScope(d *delivery, name, reason string) {
-	for _, scope := range d.named {
-		if scope.envelope.GetName() != name {
+	for _, sent := range d.named {
+		refused, ok := sent.content.(*scope)
+		if !ok || sent.name != name {
 			continue
 		}
-		if h := scope.host; h != nil {
-			s.startSearch(h.table, h.header, []scopedHost{*h}, reason)
+		table, domain, _ := strings.Cut(name, scopeSeparator)
+		if refused.host != nil {
+			s.startSearch(table, refused.header, []hostInDoubt{{domain, refused.host}}, reason)
 			continue
 		}
-		table, _, _ := strings.Cut(name, "|")
-		if t := s.group.tables[table]; t != nil {
-			s.searchTable(table, tableParts{header: t.header, hosts: t.wild}, reason)
-		}
+		s.searchTable(table, tableParts{header: refused.header, hosts: refused.wild}, reason)
 	}
 }
 
-func (s *stream) startSearch(table string, header *Resource, hosts []scopedHost, reason string) {
+func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt, reason string) {
 	p := &search{table: table, header: header, reason: reason, apart: map[string]part{}}
 	var parts []part
 	for _, h := range hosts {
 		message := &routev3.VirtualHost{}
-		if h.content.body.UnmarshalTo(message) == nil {
-			parts = append(parts, part{domain: h.domain, version: h.content.version, host: message})
+		if h.host.read(message) == nil {
+			parts = append(parts, part{domain: h.domain, version: h.host.version, host: message})
 		}
 	}
 	p.todo = split(parts, maxProbes)
@@ -129,7 +134,7 @@ func (s *stream) stepSearch() bool {
 		if err != nil {
 			continue
 		}
-		r.add(probeName(i), newNamed(probeName(i), probe))
+		r.add(probeName(i), &named{name: probeName(i), content: probe})
 	}
 	p.used = max(p.used, len(p.asked))
 	if len(p.asked) > 0 {
@@ -255,7 +260,7 @@ func probeName(i int) string { return fmt.Sprintf("probe/%d", i) }
 // probeListener is a listener that nothing reaches, for the sake of the routes in it.
 func probeListener(number int, header *Resource, parts []part) *listenerv3.Listener {
 	table := &routev3.RouteConfiguration{}
-	if header.body.UnmarshalTo(table) != nil {
+	if header.read(table) != nil {
 		table = &routev3.RouteConfiguration{}
 	}
 	table.ValidateClusters = wrapperspb.Bool(false)

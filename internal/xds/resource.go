@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync/atomic"
+	"unique"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
@@ -17,21 +18,30 @@ const versionBytes = 16
 // Resource is the content of one Envoy resource, marshalled once however many proxies it goes to. It never changes.
 type Resource struct {
 	version string
-	body    *anypb.Any
+	typeURL string
+	value   []byte
 }
 
 // NewResource marshals a message. It fails only for a message that has no wire format, such as one with text that is not UTF-8.
 func NewResource(message proto.Message) (*Resource, error) {
-	body := &anypb.Any{}
-	if err := anypb.MarshalFrom(body, message, proto.MarshalOptions{Deterministic: true}); err != nil {
-		return nil, fmt.Errorf("marshal %s: %w", message.ProtoReflect().Descriptor().FullName(), err)
+	name := message.ProtoReflect().Descriptor().FullName()
+	value, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		return nil, fmt.Errorf("marshal %s: %w", name, err)
 	}
-	sum := sha256.Sum256(body.GetValue())
-	return &Resource{version: hex.EncodeToString(sum[:versionBytes]), body: body}, nil
+	sum := sha256.Sum256(value)
+	return &Resource{version: hex.EncodeToString(sum[:versionBytes]), typeURL: unique.Make(typePrefix + string(name)).Value(), value: value}, nil
 }
+
+const typePrefix = "type.googleapis.com/"
 
 // Version is derived from the content alone, so it is the same in every replica and after a restart.
 func (r *Resource) Version() string { return r.version }
+
+func (r *Resource) body(string) *anypb.Any { return &anypb.Any{TypeUrl: r.typeURL, Value: r.value} }
+
+// read is the opposite of [NewResource].
+func (r *Resource) read(into proto.Message) error { return proto.Unmarshal(r.value, into) }
 
 // versioned is a resource under its name, ready to be put into a response.
 type versioned interface {
@@ -40,17 +50,20 @@ type versioned interface {
 	wire() *discoveryv3.Resource
 }
 
-// named is a Resource under a name.
+// content is what a resource says under its name: a Resource, or a scope, which is put together whenever it is sent.
+type content interface {
+	Version() string
+	body(name string) *anypb.Any
+}
+
+// named is content under a name.
 type named struct {
-	envelope *discoveryv3.Resource
+	name string
+	content
 	// endpoints is the name of the assignment a Cluster uses, if any.
 	endpoints string
-	// tables and secrets are what a Listener asks for before it serves.
-	tables, secrets []string
-	// scopes says that a Listener looks for its virtual hosts in scopes.
-	scopes bool
-	// host is the virtual host that a Scope is made of, with its domain and the header of its table.
-	host *scopedHost
+	// needs is what a Listener asks for before it serves.
+	needs *needs
 
 	// taken says that a proxy has acknowledged it.
 	taken atomic.Bool
@@ -58,6 +71,12 @@ type named struct {
 	// Both belong to the group.
 	good    *named
 	refused bool
+}
+
+// needs is what a Listener asks for before it serves: route tables and secrets, and, if it looks for its virtual hosts there, scopes.
+type needs struct {
+	tables, secrets []string
+	scopes          bool
 }
 
 // seen is what proxies get, nil if nothing.
@@ -81,16 +100,14 @@ func (n *named) lastGood() *named {
 	}
 }
 
-func newNamed(name string, r *Resource) *named {
-	return &named{envelope: &discoveryv3.Resource{Name: name, Version: r.version, Resource: r.body}}
-}
-
 // Version of a resource that does not exist is empty.
 func (n *named) Version() string {
 	if n == nil {
 		return ""
 	}
-	return n.envelope.GetVersion()
+	return n.content.Version()
 }
 
-func (n *named) wire() *discoveryv3.Resource { return n.envelope }
+func (n *named) wire() *discoveryv3.Resource {
+	return &discoveryv3.Resource{Name: n.name, Version: n.Version(), Resource: n.body(n.name)}
+}

@@ -24,8 +24,9 @@ type routeTable struct {
 	name   string
 	header *Resource
 	hosts  *partTree
-	// wild are those of the hosts that have a wildcard.
-	wild *partTree
+	// wild are those of the hosts that have a wildcard, and wildSum adds up their digests.
+	wild    *partTree
+	wildSum digest
 	// sum adds up the digests of all the parts, so it follows one change without looking at the others, and does not depend on their order.
 	sum digest
 	// current is the table as proxies see it, nil if it has no header.
@@ -41,7 +42,7 @@ func (t *routeTable) setHeader(header *Resource) bool {
 		return false
 	}
 	t.header = header
-	t.replace("", before, header)
+	t.sum = t.sum.replace("", before, header)
 	return true
 }
 
@@ -54,18 +55,10 @@ func (t *routeTable) setHost(name string, host *Resource) bool {
 	t.hosts = t.hosts.put(name, host)
 	if !exact(name) {
 		t.wild = t.wild.put(name, host)
+		t.wildSum = t.wildSum.replace(name, before, host)
 	}
-	t.replace("/"+name, before, host)
+	t.sum = t.sum.replace("/"+name, before, host)
 	return true
-}
-
-func (t *routeTable) replace(part string, before, after *Resource) {
-	if before != nil {
-		t.sum = t.sum.minus(digestOf(part, before.version))
-	}
-	if after != nil {
-		t.sum = t.sum.plus(digestOf(part, after.version))
-	}
 }
 
 // publish makes the table as it stands visible to proxies, in O(1).
@@ -105,14 +98,14 @@ func (c *composedTable) wire() *discoveryv3.Resource {
 
 // assemble concatenates the header's fields and one `virtual_hosts` field for each host in the order of their names. The wire format allows fields in any order.
 func (c tableParts) assemble() []byte {
-	size := len(c.header.body.GetValue())
+	size := len(c.header.value)
 	c.hosts.each(func(host *Resource) {
-		size += protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.body.GetValue()))
+		size += protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.value))
 	})
-	out := append(make([]byte, 0, size), c.header.body.GetValue()...)
+	out := append(make([]byte, 0, size), c.header.value...)
 	c.hosts.each(func(host *Resource) {
 		out = protowire.AppendTag(out, virtualHostsField, protowire.BytesType)
-		out = protowire.AppendBytes(out, host.body.GetValue())
+		out = protowire.AppendBytes(out, host.value)
 	})
 	return out
 }
@@ -135,6 +128,17 @@ func (d digest) minus(e digest) digest {
 	low, borrow := bits.Sub64(d.low, e.low, 0)
 	high, _ := bits.Sub64(d.high, e.high, borrow)
 	return digest{high: high, low: low}
+}
+
+// replace is the sum with another version of a part in it.
+func (d digest) replace(part string, before, after *Resource) digest {
+	if before != nil {
+		d = d.minus(digestOf(part, before.version))
+	}
+	if after != nil {
+		d = d.plus(digestOf(part, after.version))
+	}
+	return d
 }
 
 func (d digest) String() string {

@@ -1,8 +1,6 @@
 package xds
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -18,24 +16,28 @@ import (
 // scopedConfigurationField is the number of the field `route_configuration` of ScopedRouteConfiguration.
 const scopedConfigurationField protowire.Number = 5
 
+const scopeSeparator = "|"
+
 // anyHost is the host in the key of the scope that has the wildcards.
 const anyHost = "*"
 
-// scopedHost is the virtual host of a scope, if it has just one.
-type scopedHost struct {
-	table   string
+// scope is the content of a scope, kept in parts that its table has too: the header, and one virtual host, or all those with a wildcard.
+type scope struct {
+	version string
 	header  *Resource
-	domain  string
-	content *Resource
+	host    *Resource
+	wild    *partTree
 }
 
-func scopeName(table, host string) string { return table + "|" + host }
+// newScope takes its version from those of its parts, of which sum is the digest.
+func newScope(name string, header *Resource, sum digest) *scope {
+	return &scope{header: header, version: sum.plus(digestOf(name, header.version)).String()}
+}
 
-// exact says whether a domain is a host's own name.
-func exact(domain string) bool { return !strings.HasPrefix(domain, "*") }
+// Version implements content.
+func (c *scope) Version() string { return c.version }
 
-// scope is the content of the scope of that name.
-func (c tableParts) scope(name string) *Resource {
+func (c *scope) body(name string) *anypb.Any {
 	message := &routev3.ScopedRouteConfiguration{
 		Name: name,
 		Key: &routev3.ScopedRouteConfiguration_Key{Fragments: []*routev3.ScopedRouteConfiguration_Key_Fragment{{
@@ -44,11 +46,19 @@ func (c tableParts) scope(name string) *Resource {
 	}
 	// Names come from the API server, so they have a wire format.
 	body, _ := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	hosts := c.wild
+	if c.host != nil {
+		hosts = &partTree{part: c.host}
+	}
 	body = protowire.AppendTag(body, scopedConfigurationField, protowire.BytesType)
-	body = protowire.AppendBytes(body, c.assemble())
-	sum := sha256.Sum256(body)
-	return &Resource{version: hex.EncodeToString(sum[:versionBytes]), body: &anypb.Any{TypeUrl: typeURLs[Scope], Value: body}}
+	body = protowire.AppendBytes(body, tableParts{header: c.header, hosts: hosts}.assemble())
+	return &anypb.Any{TypeUrl: typeURLs[Scope], Value: body}
 }
+
+func scopeName(table, host string) string { return table + scopeSeparator + host }
+
+// exact says whether a domain is a host's own name.
+func exact(domain string) bool { return !strings.HasPrefix(domain, "*") }
 
 // changeScope brings the scope that a domain is in up to date.
 func (g *group) changeScope(table, domain string, different *touched) {
@@ -60,14 +70,15 @@ func (g *group) changeScope(table, domain string, different *touched) {
 	switch {
 	case t == nil || t.header == nil:
 	case !exact(domain):
-		change.Resource = tableParts{header: t.header, hosts: t.wild}.scope(change.Name)
+		change.scope = newScope(change.Name, t.header, t.wildSum)
+		change.scope.wild = t.wild
 	default:
-		if content := t.hosts.get(domain); content != nil {
-			change.host = &scopedHost{table: table, header: t.header, domain: domain, content: content}
-			change.Resource = tableParts{header: t.header, hosts: &partTree{name: domain, part: content}}.scope(change.Name)
+		if host := t.hosts.get(domain); host != nil {
+			change.scope = newScope(change.Name, t.header, digestOf(domain, host.version))
+			change.scope.host = host
 		}
 	}
-	if change.Resource != nil || g.resources[Scope][change.Name] != nil {
+	if change.scope != nil || g.resources[Scope][change.Name] != nil {
 		g.change(change, different)
 	}
 }

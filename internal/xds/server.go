@@ -29,6 +29,8 @@ const (
 	maxReceived = 64 << 20
 	// maxStreams is for each connection, of which a proxy needs one with one stream.
 	maxStreams = 16
+	// readBuffer is for each connection, by which mostly acknowledgements come.
+	readBuffer = 4 << 10
 
 	pingInterval    = 30 * time.Second
 	pingTimeout     = 10 * time.Second
@@ -85,6 +87,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 		grpc.MaxSendMsgSize(maxSent),
 		grpc.MaxRecvMsgSize(maxReceived),
 		grpc.MaxConcurrentStreams(maxStreams),
+		// Most of the time most connections are idle.
+		grpc.ReadBufferSize(readBuffer),
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),

@@ -68,15 +68,15 @@ func (s *stream) holds() bool {
 
 // supplied says whether the proxy was given what a listener needs.
 func (s *stream) supplied(listener *named) bool {
-	for _, table := range listener.tables {
+	for _, table := range listener.needs.tables {
 		if wanted := s.round.tables[table]; wanted != nil && s.subscriptions[RouteTable].sent[table] != wanted.version {
 			return false
 		}
 	}
-	if listener.scopes && !s.subscriptions[Scope].active {
+	if listener.needs.scopes && !s.subscriptions[Scope].active {
 		return false
 	}
-	for _, secret := range listener.secrets {
+	for _, secret := range listener.needs.secrets {
 		if _, sent := s.subscriptions[Secret].sent[secret]; !sent && s.group.lookup(Secret, secret) != nil {
 			return false
 		}

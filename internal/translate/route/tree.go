@@ -146,17 +146,13 @@ func (f *forest) keys() (whole, beginnings map[string][]int, ok bool) {
 	copies := len(f.anywhere)
 	for literal, places := range f.byLiteral {
 		together := f.under(literal)
-		alone, apart := f.apart(literal, places)
-		count := len(alone)
-		for _, list := range apart {
-			count += len(list)
-		}
-		if alone == nil || count >= len(together) {
-			beginnings[literal] = together
-			count = len(together)
-		} else {
+		count := len(together)
+		if alone, after, fewer := f.apart(literal, places, count); fewer > 0 {
 			whole[literal] = alone
-			maps.Copy(beginnings, apart)
+			maps.Copy(beginnings, after)
+			count -= fewer
+		} else {
+			beginnings[literal] = together
 		}
 		if copies += count; copies > maxCopies*len(f.patterns) || count > len(f.patterns)/2 {
 			return nil, nil, false
@@ -166,19 +162,29 @@ func (f *forest) keys() (whole, beginnings map[string][]int, ok bool) {
 }
 
 // apart are the keys that can take the place of a literal: the literal alone as a whole path, and what may follow it in a path that the routes with that literal match. Under the literal itself
-// there are also paths that merely begin like it, and so all the routes that match those. There is no other way for routes that match these.
-func (f *forest) apart(literal string, places []int) (alone []int, after map[string][]int) {
+// there are also paths that merely begin like it, and so all the routes that match those. fewer is by how much that makes fewer copies of routes than there are under the literal; it is 0 if it
+// does not, or is not possible since a route matches what merely begins like it.
+func (f *forest) apart(literal string, places []int, together int) (alone []int, after map[string][]int, fewer int) {
+	if together <= 2 {
+		// At least the literal alone and before a query have a route each.
+		return nil, nil, 0
+	}
 	after = map[string][]int{literal + "?": f.under(literal + "?")}
 	for _, place := range places {
 		switch f.patterns[place].shape {
 		case beginning:
-			return nil, nil
+			return nil, nil, 0
 		case segmented:
 			after[literal+"/"] = f.under(literal + "/")
 		case exactly, anything:
 		}
 	}
-	return f.at(literal), after
+	alone = f.at(literal)
+	count := len(alone)
+	for _, list := range after {
+		count += len(list)
+	}
+	return alone, after, max(together-count, 0)
 }
 
 // under are the routes for paths that begin with a key.

@@ -1,0 +1,181 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// ProxyConfig says how the proxies of Gateways are run. A GatewayClass refers to one by `parametersRef`, for all of its Gateways, and a
+// Gateway to another of its own namespace by `infrastructure.parametersRef`. Where both say something the Gateway's wins, field by field:
+// objects are merged, whereas lists, and the objects that offer a choice (`disruptionBudget`, a patch, a `backendRef`), are replaced as a whole.
+// `replicas` and `autoscaling` replace each other.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=gatewright
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.spec.workload`
+// +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.spec.replicas`
+// +kubebuilder:printcolumn:name="Service",type=string,JSONPath=`.spec.service.type`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+type ProxyConfig struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is how proxies are run. Whatever is left out has a good default.
+	//
+	// +required
+	Spec ProxyConfigSpec `json:"spec"`
+}
+
+// ProxyConfigList is a list of ProxyConfigs.
+//
+// +kubebuilder:object:root=true
+type ProxyConfigList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ProxyConfig `json:"items"`
+}
+
+// ProxyConfigSpec is how proxies are run.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && has(self.autoscaling))",message="replicas and autoscaling exclude each other; use autoscaling.minReplicas"
+// +kubebuilder:validation:XValidation:rule="!has(self.workload) || self.workload != 'DaemonSet' || !(has(self.replicas) || has(self.autoscaling) || has(self.disruptionBudget))",message="a DaemonSet has one proxy on each node; leave out replicas, autoscaling and disruptionBudget"
+// +kubebuilder:validation:XValidation:rule="!has(self.patches) || !has(self.patches.daemonSet) || (has(self.workload) && self.workload == 'DaemonSet')",message="patches.daemonSet needs workload DaemonSet"
+// +kubebuilder:validation:XValidation:rule="!has(self.patches) || !has(self.patches.deployment) || !has(self.workload) || self.workload == 'Deployment'",message="patches.deployment needs workload Deployment"
+type ProxyConfigSpec struct {
+	// Workload is what runs the proxies: a Deployment, or a DaemonSet with one on each node. The default is Deployment.
+	//
+	// +optional
+	Workload *WorkloadKind `json:"workload,omitempty"`
+
+	// Replicas is the number of proxies. Without it, and without autoscaling, Gatewright leaves the number alone: it begins with one and
+	// whoever scales the Deployment decides.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Autoscaling has a HorizontalPodAutoscaler choose the number of proxies. Gatewright then never writes that number.
+	//
+	// +optional
+	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
+
+	// DisruptionBudget is how many proxies may be evicted at a time. The default, for two or more proxies, is one.
+	//
+	// +optional
+	DisruptionBudget *DisruptionBudget `json:"disruptionBudget,omitempty"`
+
+	// Pod is what the pods of the proxies are like.
+	//
+	// +optional
+	Pod *Pod `json:"pod,omitempty"`
+
+	// Service is what the Service in front of the proxies is like.
+	//
+	// +optional
+	Service *Service `json:"service,omitempty"`
+
+	// Concurrency is the number of threads that serve requests in each proxy. The default is the CPU limit, rounded up, or one for each of
+	// the node's cores where there is none.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	// +optional
+	Concurrency *int32 `json:"concurrency,omitempty"`
+
+	// Limits bound what clients can take of each proxy.
+	//
+	// +optional
+	Limits *Limits `json:"limits,omitempty"`
+
+	// AccessLogs is where requests and connections are written down. The default is one line of JSON for each on standard output; an empty
+	// list writes none.
+	//
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	AccessLogs []AccessLog `json:"accessLogs,omitzero"`
+
+	// Metrics is what proxies count, and for whom.
+	//
+	// +optional
+	Metrics *Metrics `json:"metrics,omitempty"`
+
+	// Tracing has requests become spans of OpenTelemetry. An XTelemetryPolicy that targets the Gateway replaces it as a whole.
+	//
+	// +optional
+	Tracing *Tracing `json:"tracing,omitempty"`
+
+	// Drain is how a proxy that is to end lets go of its clients.
+	//
+	// +optional
+	Drain *Drain `json:"drain,omitempty"`
+
+	// Delivery is how configuration reaches the proxies: XDS, the default, streams it from Gatewright.
+	//
+	// +optional
+	Delivery *Delivery `json:"delivery,omitempty"`
+
+	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway.
+	//
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+
+	// Patches change the rendered objects where no field does. They are the last resort: they can break a fleet, and what they touch may
+	// change with any version of Gatewright.
+	//
+	// +optional
+	Patches *Patches `json:"patches,omitempty"`
+}
+
+// WorkloadKind is what runs the proxies.
+//
+// +kubebuilder:validation:Enum=Deployment;DaemonSet
+type WorkloadKind string
+
+// The kinds of workloads.
+const (
+	DeploymentWorkload WorkloadKind = "Deployment"
+	DaemonSetWorkload  WorkloadKind = "DaemonSet"
+)
+
+// Delivery is how configuration reaches the proxies.
+//
+// +kubebuilder:validation:Enum=XDS
+type Delivery string
+
+// DeliveryXDS streams configuration from Gatewright.
+const DeliveryXDS Delivery = "XDS"
+
+// Placement is where the proxies run.
+//
+// +kubebuilder:validation:Enum=GatewayNamespace
+type Placement string
+
+// PlacementGatewayNamespace runs proxies in the namespace of their Gateway.
+const PlacementGatewayNamespace Placement = "GatewayNamespace"
+
+// Limits bound what clients can take of each proxy.
+type Limits struct {
+	// Connections is how many connections from clients a proxy holds at a time, over all listeners; more are refused. The default is 50000.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Connections *int64 `json:"connections,omitempty"`
+}
+
+// Drain is how a proxy that is to end lets go of its clients.
+type Drain struct {
+	// Delay is how long a proxy that is to end goes on as if nothing were, so that load balancers learn not to send it anything new.
+	//
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('10m')",message="delay is at most 10m"
+	// +optional
+	Delay *gwv1.Duration `json:"delay,omitempty"`
+
+	// Timeout is how long requests and connections may then take to finish. What is left is cut off.
+	//
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="timeout is at most 24h"
+	// +optional
+	Timeout *gwv1.Duration `json:"timeout,omitempty"`
+}

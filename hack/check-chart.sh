@@ -9,7 +9,7 @@ readonly chart=charts/gatewright
 "$helm" lint --strict --quiet "$chart"
 variants=(
 	"replicas=2"
-	"replicas=1,metrics.enabled=false,gatewayClass.create=false"
+	"replicas=1,metrics.enabled=false,gatewayClass.create=false,crds.create=false"
 	"clusterDomain=example.internal,priorityClassName=system-cluster-critical,image.tag=dev"
 	"watchNamespaces={shop,default}"
 )

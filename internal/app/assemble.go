@@ -154,10 +154,10 @@ func (p *plane) observe(e watch.Event) {
 	if e.StatusOnly {
 		return
 	}
-	if e.Kind == store.Deployment {
-		p.fleets.runs(e.Key, e.Object)
+	if e.Kind == store.Deployment || e.Kind == store.DaemonSet {
+		p.fleets.runs(e.Kind, e.Key, e.Object)
 	}
-	if e.Object == nil && (e.Kind == store.Deployment || e.Kind == store.Service) {
+	if e.Object == nil && (e.Kind == store.Deployment || e.Kind == store.DaemonSet || e.Kind == store.Service) {
 		p.fleets.gone(e.Key)
 	}
 	if e.Kind == store.Service {

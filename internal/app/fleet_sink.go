@@ -23,16 +23,32 @@ type fleetSink struct {
 	mu     sync.Mutex
 	owners map[string]ir.Name
 	names  map[ir.Name]string
+	// workloads are the kinds of workloads that each fleet has.
+	workloads map[string]map[store.Kind]identity.Owner
 }
 
 var _ pipeline.Fleets = (*fleetSink)(nil)
 
 func newFleetSink(applier *apply.Applier, identities *identity.Fleets) *fleetSink {
-	return &fleetSink{applier: applier, identities: identities, owners: map[string]ir.Name{}, names: map[ir.Name]string{}}
+	return &fleetSink{
+		applier: applier, identities: identities, owners: map[string]ir.Name{}, names: map[ir.Name]string{},
+		workloads: map[string]map[store.Kind]identity.Owner{},
+	}
 }
 
 // Set says how a Gateway's fleet should be.
 func (f *fleetSink) Set(gateway ir.Gateway) {
+	f.serve(gateway)
+	f.applier.Set(gateway)
+}
+
+// Hold says that a Gateway's fleet should stay as it is.
+func (f *fleetSink) Hold(gateway ir.Gateway) {
+	f.serve(gateway)
+	f.applier.Hold(gateway)
+}
+
+func (f *fleetSink) serve(gateway ir.Gateway) {
 	key := store.Key(gateway.Name.Namespace, gateway.Fleet.Name)
 	f.mu.Lock()
 	delete(f.owners, f.names[gateway.Name])
@@ -40,7 +56,6 @@ func (f *fleetSink) Set(gateway ir.Gateway) {
 	f.mu.Unlock()
 	f.identities.Serve(gateway.Name, gateway.Fleet.UID)
 	f.proofs.Fleet(gateway.Name, key)
-	f.applier.Set(gateway)
 }
 
 // Release says that a Gateway exists and should have no fleet but the one named.
@@ -69,16 +84,28 @@ func (f *fleetSink) forget(gateway ir.Name) {
 	delete(f.names, gateway)
 }
 
-// runs says that the Deployment of a fleet is there, or gone if the object is nil.
-func (f *fleetSink) runs(key string, deployment metav1.Object) {
+// runs says that a workload of a fleet is there, or gone if the object is nil. A fleet runs as long as it has one.
+func (f *fleetSink) runs(kind store.Kind, key string, workload metav1.Object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.workloads[key] == nil {
+		f.workloads[key] = map[store.Kind]identity.Owner{}
+	}
+	delete(f.workloads[key], kind)
+	if workload != nil {
+		if owner := metav1.GetControllerOfNoCopy(workload); owner != nil && owner.Kind == "Gateway" {
+			f.workloads[key][kind] = identity.Owner{Name: owner.Name, UID: string(owner.UID)}
+		}
+	}
 	name := ir.ParseName(key)
 	fleet := identity.ServiceAccount{Namespace: name.Namespace, Name: name.Name}
-	if deployment != nil {
-		if owner := metav1.GetControllerOfNoCopy(deployment); owner != nil && owner.Kind == "Gateway" {
-			f.identities.Run(fleet, identity.Owner{Name: owner.Name, UID: string(owner.UID)})
+	for _, kind := range []store.Kind{store.Deployment, store.DaemonSet} {
+		if owner, ok := f.workloads[key][kind]; ok {
+			f.identities.Run(fleet, owner)
 			return
 		}
 	}
+	delete(f.workloads, key)
 	f.identities.End(fleet)
 }
 

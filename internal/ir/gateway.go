@@ -31,6 +31,8 @@ type Fleet struct {
 	InClusterOnly bool
 	// ClusterAddresses are the static IP addresses the Gateway asks for inside the cluster.
 	ClusterAddresses []string
+	// Proxies is what the parameters of the Gateway and its class say.
+	Proxies Proxies
 }
 
 // Protocol is what a port speaks to clients.

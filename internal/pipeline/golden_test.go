@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/worldtest"
@@ -97,6 +99,9 @@ func irOf(g *graph) map[string]any {
 			ports = append(ports, port)
 		}
 		out["ports of "+key] = ports
+		if !reflect.DeepEqual(r.Gateway.Fleet.Proxies, ir.Proxies{}) {
+			out["proxies of "+key] = r.Gateway.Fleet.Proxies
+		}
 	}
 	for _, key := range g.tls.byGateway.Keys(nil) {
 		tls, _ := g.tls.byGateway.Get(nil, key)
@@ -119,6 +124,11 @@ func irOf(g *graph) map[string]any {
 
 func statusOf(g *graph) map[string]any {
 	out := map[string]any{}
+	for _, key := range g.classes.Keys(nil) {
+		if class, _ := g.classes.Get(nil, key); class.Ours && class.Outcome.Conditions[0].State != outcome.True {
+			out[string(store.GatewayClass)+"/"+key] = class.Outcome.Conditions[0]
+		}
+	}
 	for _, key := range g.gatewayStatus.Keys(nil) {
 		o, _ := g.gatewayStatus.Get(nil, key)
 		out[string(store.Gateway)+"/"+key] = o.outcome

@@ -20,6 +20,8 @@ type Proxies interface {
 // Fleets is where the wish for a proxy fleet goes.
 type Fleets interface {
 	Set(gateway ir.Gateway)
+	// Hold says that a fleet stays as it is, because how it is to be run can not be used.
+	Hold(gateway ir.Gateway)
 	// Release says that a Gateway exists and has nothing for a fleet to do: only the fleet of that name may stay, none if it is empty.
 	Release(gateway ir.Name, fleet ir.Fleet)
 	// Delete says that a Gateway is gone.
@@ -124,6 +126,8 @@ func (g *graph) publishFleets(fleets Fleets) {
 		switch {
 		case !ok:
 			fleets.Delete(ir.ParseName(key))
+		case r.Serves && r.Held != "":
+			fleets.Hold(r.Gateway)
 		case r.Serves:
 			fleets.Set(r.Gateway)
 		default:

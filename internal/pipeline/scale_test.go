@@ -78,6 +78,7 @@ func change(kind store.Kind, object metav1.Object) store.Change {
 type silent struct{}
 
 func (silent) Set(ir.Gateway)                                  {}
+func (silent) Hold(ir.Gateway)                                 {}
 func (silent) Delete(ir.Name)                                  {}
 func (silent) SetClass(string, outcome.Class)                  {}
 func (silent) SetGateway(string, outcome.Gateway)              {}

@@ -6,6 +6,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
 )
 
 // Custom is a kind that exists only where its CustomResourceDefinition is installed.
@@ -39,6 +41,7 @@ var Customs = []Custom{
 	},
 	{Kind: XBackend, Group: gwxv1alpha1.GroupName, Resource: "xbackends", Versions: []string{"v1alpha1"}, Experimental: true},
 	{Kind: XTelemetryPolicy, Group: gwxv1alpha1.GroupName, Resource: "xtelemetrypolicies", Versions: []string{"v1alpha1"}, Experimental: true},
+	{Kind: ProxyConfig, Group: v1alpha1.GroupName, Resource: "proxyconfigs", Versions: []string{"v1alpha1"}},
 }
 
 // CustomOf finds the description of a kind, if a definition brings it.
@@ -49,6 +52,9 @@ func CustomOf(kind Kind) (Custom, bool) {
 	}
 	return Customs[i], true
 }
+
+// OfGatewayAPI says whether the standard has the kind, and not Gatewright alone.
+func (c Custom) OfGatewayAPI() bool { return c.Group != v1alpha1.GroupName }
 
 // Definition is the name of the CustomResourceDefinition that brings the kind.
 func (c Custom) Definition() string { return c.Resource + "." + c.Group }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
 )
 
 // Kind names a kind of object that is watched.
@@ -38,6 +40,8 @@ const (
 	ConfigMap             Kind = "ConfigMap"
 	EndpointSlice         Kind = "EndpointSlice"
 	Deployment            Kind = "Deployment"
+	DaemonSet             Kind = "DaemonSet"
+	ProxyConfig           Kind = "ProxyConfig"
 
 	// ClusterTrustBundle is a kind of Kubernetes that a cluster may not serve.
 	ClusterTrustBundle Kind = "ClusterTrustBundle"
@@ -72,6 +76,8 @@ type Objects struct {
 	ConfigMaps             *Table[*corev1.ConfigMap]
 	EndpointSlices         *Table[*discoveryv1.EndpointSlice]
 	Deployments            *Table[*appsv1.Deployment]
+	DaemonSets             *Table[*appsv1.DaemonSet]
+	ProxyConfigs           *Table[*v1alpha1.ProxyConfig]
 	ClusterTrustBundles    *Table[*certificatesv1.ClusterTrustBundle]
 	Definitions            *Table[*apiextensionsv1.CustomResourceDefinition]
 	BackendTrafficPolicies *Table[*gwxv1alpha1.XBackendTrafficPolicy]
@@ -117,6 +123,8 @@ func NewObjects(s *Store) *Objects {
 		ConfigMaps:             NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
 		EndpointSlices:         NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
 		Deployments:            NewTable[*appsv1.Deployment](s, string(Deployment)),
+		DaemonSets:             NewTable[*appsv1.DaemonSet](s, string(DaemonSet)),
+		ProxyConfigs:           NewTable[*v1alpha1.ProxyConfig](s, string(ProxyConfig)),
 		ClusterTrustBundles:    NewTable[*certificatesv1.ClusterTrustBundle](s, string(ClusterTrustBundle)),
 		Definitions:            NewTable[*apiextensionsv1.CustomResourceDefinition](s, string(CustomResourceDefinition)),
 		BackendTrafficPolicies: NewTable[*gwxv1alpha1.XBackendTrafficPolicy](s, string(XBackendTrafficPolicy)),
@@ -150,6 +158,8 @@ func NewObjects(s *Store) *Objects {
 		ConfigMap:             into(o.ConfigMaps),
 		EndpointSlice:         into(o.EndpointSlices),
 		Deployment:            into(o.Deployments),
+		DaemonSet:             into(o.DaemonSets),
+		ProxyConfig:           into(o.ProxyConfigs),
 
 		ClusterTrustBundle:       into(o.ClusterTrustBundles),
 		CustomResourceDefinition: into(o.Definitions),

@@ -79,6 +79,18 @@ func changedDeployment(before, after *appsv1.Deployment) bool {
 		b.UnavailableReplicas != a.UnavailableReplicas
 }
 
+// changedDaemonSet counts what changedDeployment does.
+func changedDaemonSet(before, after *appsv1.DaemonSet) bool {
+	b, a := before.Status, after.Status
+	return before.Generation != after.Generation ||
+		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+		b.ObservedGeneration != a.ObservedGeneration ||
+		b.DesiredNumberScheduled != a.DesiredNumberScheduled ||
+		b.UpdatedNumberScheduled != a.UpdatedNumberScheduled ||
+		b.NumberReady != a.NumberReady ||
+		b.NumberAvailable != a.NumberAvailable
+}
+
 func changedDefinition(before, after *apiextensionsv1.CustomResourceDefinition) bool {
 	return !maps.Equal(before.Annotations, after.Annotations) ||
 		!equality.Semantic.DeepEqual(before.Spec, after.Spec) ||

@@ -13,6 +13,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -32,6 +33,9 @@ type Kind struct {
 	Cache *cache.ByObject
 }
 
+// ours selects the workloads that are Gatewright's.
+var ours = labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "gatewright"})
+
 // Kinds is every kind that is watched.
 var Kinds = []Kind{
 	{Name: store.GatewayClass, Object: &gwv1.GatewayClass{}, Changed: changedGeneration, ReportsStatus: true},
@@ -47,6 +51,7 @@ var Kinds = []Kind{
 	{Name: store.XBackend, Object: &gwxv1alpha1.XBackend{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.XTelemetryPolicy, Object: &gwxv1alpha1.XTelemetryPolicy{}, Changed: changedGeneration, ReportsStatus: true},
 	{Name: store.ReferenceGrant, Object: &gwv1.ReferenceGrant{}, Changed: changedGeneration},
+	{Name: store.ProxyConfig, Object: &v1alpha1.ProxyConfig{}, Changed: changedGeneration},
 	{
 		Name: store.Namespace, Object: &corev1.Namespace{}, Changed: typed(changedNamespace),
 		Cache: &cache.ByObject{Transform: trimming(trimNamespace)},
@@ -75,7 +80,11 @@ var Kinds = []Kind{
 	},
 	{
 		Name: store.Deployment, Object: &appsv1.Deployment{}, Changed: typed(changedDeployment),
-		Cache: &cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "gatewright"})},
+		Cache: &cache.ByObject{Label: ours},
+	},
+	{
+		Name: store.DaemonSet, Object: &appsv1.DaemonSet{}, Changed: typed(changedDaemonSet),
+		Cache: &cache.ByObject{Label: ours},
 	},
 	{
 		Name: store.CustomResourceDefinition, Object: &apiextensionsv1.CustomResourceDefinition{}, Changed: typed(changedDefinition),
@@ -91,7 +100,7 @@ type Scope struct {
 	System string
 }
 
-// CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments our own, and of any object not the
+// CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments and DaemonSets our own, and of any object not the
 // fields that only its writer needs. An object it leaves out must be read without the cache.
 func CacheOptions(scope Scope) cache.Options {
 	options := cache.Options{

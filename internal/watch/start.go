@@ -107,14 +107,15 @@ func (w *Watcher) Missing() []store.Kind {
 	return missing
 }
 
-// define takes an event of a definition. Those of other APIs are of no interest.
+// define takes an event of a definition. Only those of the Gateway API are judged by others; ours are looked at here, and those of other
+// APIs are of no interest.
 func (w *Watcher) define(e Event) {
 	definition, _ := e.Object.(*apiextensionsv1.CustomResourceDefinition)
-	if definition != nil && !ofGatewayAPI(definition) {
-		return
+	f, fed := w.feeds[e.Key]
+	if (definition == nil || ofGatewayAPI(definition)) && (!fed || f.custom.OfGatewayAPI()) {
+		w.sink(e)
 	}
-	w.sink(e)
-	if f, ok := w.feeds[e.Key]; ok {
+	if fed {
 		f.want(f.custom.ServedVersion(definition))
 	}
 }

@@ -95,7 +95,7 @@ func TestCacheHoldsOnlyWhatIsRead(t *testing.T) {
 			selectors[string(kindOf(t, object))] = options.Label.String()
 		}
 	}
-	want := map[string]string{"Deployment": "app.kubernetes.io/managed-by=gatewright"}
+	want := map[string]string{"Deployment": "app.kubernetes.io/managed-by=gatewright", "DaemonSet": "app.kubernetes.io/managed-by=gatewright"}
 	want[string(store.Secret)] = "type=kubernetes.io/tls"
 	if diff := cmp.Diff(want, selectors); diff != "" {
 		t.Errorf("selectors (-want +got):\n%s", diff)

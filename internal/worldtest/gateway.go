@@ -13,14 +13,16 @@ import (
 func (w World) class() metav1.Object {
 	return &gwv1.GatewayClass{
 		ObjectMeta: w.meta("", pick(w, "ours", "theirs")),
-		Spec:       gwv1.GatewayClassSpec{ControllerName: pick(w, gateway.ControllerName, gateway.ControllerName, "example.com/other")},
+		Spec: gwv1.GatewayClassSpec{
+			ControllerName: pick(w, gateway.ControllerName, gateway.ControllerName, "example.com/other"), ParametersRef: w.classParameters(),
+		},
 	}
 }
 
 func (w World) gateway() metav1.Object {
 	gw := &gwv1.Gateway{
 		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "one", "two")),
-		Spec:       gwv1.GatewaySpec{GatewayClassName: pick[gwv1.ObjectName](w, "ours", "ours", "theirs")},
+		Spec:       gwv1.GatewaySpec{GatewayClassName: pick[gwv1.ObjectName](w, "ours", "ours", "theirs"), Infrastructure: w.parameters()},
 	}
 	for i := range 1 + w.IntN(4) {
 		gw.Spec.Listeners = append(gw.Spec.Listeners, w.listener(i))

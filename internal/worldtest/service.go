@@ -2,6 +2,7 @@ package worldtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -82,7 +83,7 @@ func (w World) deployment() metav1.Object {
 }
 
 func (w World) definition() metav1.Object {
-	custom := pick(w, store.Customs...)
+	custom := pick(w, slices.DeleteFunc(slices.Clone(store.Customs), func(c store.Custom) bool { return !c.OfGatewayAPI() })...)
 	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: w.meta("", custom.Definition())}
 	d.Annotations = map[string]string{consts.BundleVersionAnnotation: pick(w, "v1.7.0", "v1.6.0")}
 	d.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: pick(w, custom.Versions...), Served: w.coin()}}

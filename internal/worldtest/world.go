@@ -51,6 +51,8 @@ var makers = []struct {
 	{store.ClusterTrustBundle, World.clusterTrustBundle},
 	{store.EndpointSlice, World.slice},
 	{store.Deployment, World.deployment},
+	{store.DaemonSet, World.daemonSet},
+	{store.ProxyConfig, World.proxyConfig},
 	{store.CustomResourceDefinition, World.definition},
 	{store.XBackendTrafficPolicy, World.backendTrafficPolicy},
 	{store.XBackend, World.xbackend},

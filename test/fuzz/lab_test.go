@@ -176,6 +176,7 @@ func (l *lab) awaitListeners(deadline <-chan time.Time) error {
 type silent struct{}
 
 func (silent) Set(ir.Gateway)                                  {}
+func (silent) Hold(ir.Gateway)                                 {}
 func (silent) Release(ir.Name, ir.Fleet)                       {}
 func (silent) Delete(ir.Name)                                  {}
 func (silent) SetClass(string, outcome.Class)                  {}

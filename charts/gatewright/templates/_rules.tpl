@@ -16,6 +16,9 @@
 - apiGroups: [gateway.networking.x-k8s.io]
   resources: [xbackends, xbackendtrafficpolicies, xtelemetrypolicies]
   verbs: [get, list, watch]
+- apiGroups: [gatewright.dev]
+  resources: [proxyconfigs]
+  verbs: [get, list, watch]
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [get, list, watch]
@@ -43,7 +46,7 @@
   resources: [secrets]
   verbs: [list, watch]
 # The proxies of each Gateway, applied server-side in the Gateway's namespace. They are removed by the garbage collector with their
-# Gateway, and by Gatewright when the Gateway is given another class.
+# Gateway, and by Gatewright when the Gateway is given another class, or no longer needs them.
 # Services and ConfigMaps are also read, as backends and authorities.
 - apiGroups: [""]
   resources: [serviceaccounts]
@@ -52,8 +55,14 @@
   resources: [configmaps, services]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [apps]
-  resources: [deployments]
+  resources: [deployments, daemonsets]
   verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [get, list, create, patch, delete]
 {{- end }}
 
 {{/* The names of what has no namespace. Gatewrights that watch different namespaces do not share them. */}}

@@ -14,8 +14,12 @@ import (
 	"github.com/gatewright/gatewright/internal/pki"
 )
 
-// FieldOwner is the name under which Gatewright owns fields of the objects it applies.
-const FieldOwner = "gatewright"
+const (
+	// FieldOwner is the name under which Gatewright owns fields of the objects it applies.
+	FieldOwner = "gatewright"
+	// ScaleOwner is the one under which it owns the number of proxies. It says a number, or nothing at all.
+	ScaleOwner = "gatewright-scale"
+)
 
 const (
 	// workers is how many fleets are brought to the cluster at once.
@@ -74,6 +78,19 @@ func (a *Applier) Set(gateway ir.Gateway) {
 	defer a.mu.Unlock()
 	delete(a.released, gateway.Name)
 	a.wanted[gateway.Name] = gateway
+	a.enqueue(gateway.Name)
+}
+
+// Hold says that a Gateway has something for a fleet to do, and that nobody knows how it is to be run. A fleet stays as it was last wanted,
+// or found; there is no new one.
+func (a *Applier) Hold(gateway ir.Gateway) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last, ok := a.wanted[gateway.Name]; ok && identityOf(last) == identityOf(gateway) {
+		return
+	}
+	delete(a.wanted, gateway.Name)
+	a.released[gateway.Name] = gateway.Fleet
 	a.enqueue(gateway.Name)
 }
 
@@ -175,6 +192,9 @@ func (a *Applier) serve(ctx context.Context, name ir.Name) {
 	}
 	err := a.bring(ctx, gateway, fleet)
 	if err == nil {
+		err = a.prune(ctx, gateway, fleet)
+	}
+	if err == nil {
 		err = a.retire(ctx, name)
 	}
 	if ctx.Err() != nil {
@@ -210,7 +230,7 @@ func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
 		delete(a.fleets, name)
 		return ir.Gateway{}, nil
 	}
-	a.stock.add(name, identityOf(gateway))
+	a.stock.add(name, identityOf(gateway), "")
 	known := a.fleets[name]
 	switch {
 	case known == nil || known.identity != identityOf(gateway):

@@ -16,6 +16,9 @@ import (
 
 type digest [sha256.Size]byte
 
+// scaleKey is where the number of proxies is remembered among the kinds.
+const scaleKey = "scale"
+
 // identity tells a fleet from one that another Gateway of the same name had, or the same Gateway under another class.
 type identity struct{ name, uid string }
 
@@ -30,8 +33,10 @@ func identityOf(gateway ir.Gateway) identity {
 // fleet is what is known of a fleet in the cluster.
 type fleet struct {
 	identity identity
-	// applied is what was last applied of each kind.
+	// applied is what was last applied of each kind, and of the number of proxies.
 	applied map[string]digest
+	// rendered are the kinds that the fleet consists of now.
+	rendered map[string]bool
 	// told says that problem, empty for none, has been reported.
 	told    bool
 	problem string
@@ -53,31 +58,56 @@ func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 	if err != nil {
 		return err
 	}
+	fleet.rendered = map[string]bool{}
 	for _, object := range objects {
 		if err := a.apply(ctx, gateway, fleet, object); err != nil {
 			return err
 		}
+		fleet.rendered[*object.GetKind()] = true
 	}
-	return nil
+	return a.scale(ctx, gateway, fleet)
 }
 
-// apply sends one object if it is not what was sent last. The client overwrites it with the answer, so it is encoded before.
-func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, object render.Object) error {
-	kind := *object.GetKind()
-	encoded, err := json.Marshal(object)
-	if err != nil {
-		return fmt.Errorf("encoding %s %s/%s: %w", kind, *object.GetNamespace(), *object.GetName(), err)
-	}
-	sum := digest(sha256.Sum256(encoded))
-	if fleet.applied[kind] == sum {
+// scale says how many proxies there are to be, where that is ours to say.
+func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
+	object := render.Scale(gateway)
+	if object == nil {
+		delete(fleet.applied, scaleKey)
 		return nil
 	}
-	if err := a.guard(ctx, gateway, object); err != nil {
+	return a.send(ctx, fleet, scaleKey, ScaleOwner, object, func() error { return nil })
+}
+
+// apply sends one object if it is not what was sent last, and if what is there may be replaced.
+func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, object render.Object) error {
+	kind := *object.GetKind()
+	err := a.send(ctx, fleet, kind, FieldOwner, object, func() error { return a.guard(ctx, gateway, object) })
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.stock.add(gateway.Name, fleet.identity, kind)
+	}
+	return err
+}
+
+// send applies an object that is not what was sent last under that key, if it is allowed. The client overwrites the object with the answer,
+// so it is encoded before.
+func (a *Applier) send(ctx context.Context, fleet *fleet, key, owner string, object render.Object, allowed func() error) error {
+	name := fmt.Sprintf("%s %s/%s", *object.GetKind(), *object.GetNamespace(), *object.GetName())
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", name, err)
+	}
+	sum := digest(sha256.Sum256(encoded))
+	if fleet.applied[key] == sum {
+		return nil
+	}
+	if err := allowed(); err != nil {
 		return err
 	}
-	if err := a.Client.Apply(ctx, object, client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
-		return fmt.Errorf("applying %s %s/%s: %w", kind, *object.GetNamespace(), *object.GetName(), err)
+	if err := a.Client.Apply(ctx, object, client.FieldOwner(owner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying %s: %w", name, err)
 	}
-	fleet.applied[kind] = sum
+	fleet.applied[key] = sum
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
@@ -18,15 +19,21 @@ import (
 // successorPause is how often a new fleet is looked at before the one it replaces goes.
 const successorPause = 2 * time.Second
 
-// stock is which fleets have objects in the cluster, by the Gateway that owns them. A Gateway has more than one after it was given
-// another class, and one too many after it was given away.
-type stock map[ir.Name]map[identity]bool
+// stock is which fleets have objects in the cluster, and of which kinds, by the Gateway that owns them. A Gateway has more than one fleet
+// after it was given another class, and one too many after it was given away.
+type stock map[ir.Name]map[identity]map[string]bool
 
-func (s stock) add(gateway ir.Name, fleet identity) {
+// add notes an object of a fleet, or with no kind that there is, or will be, one.
+func (s stock) add(gateway ir.Name, fleet identity, kind string) {
 	if s[gateway] == nil {
-		s[gateway] = map[identity]bool{}
+		s[gateway] = map[identity]map[string]bool{}
 	}
-	s[gateway][fleet] = true
+	if s[gateway][fleet] == nil {
+		s[gateway][fleet] = map[string]bool{}
+	}
+	if kind != "" {
+		s[gateway][fleet][kind] = true
+	}
 }
 
 // takeStock finds the fleets that an earlier leader left, and looks at their Gateways again. It goes on until it has succeeded.
@@ -59,7 +66,7 @@ func (a *Applier) list(ctx context.Context) (stock, error) {
 		for i := range list.Items {
 			object := &list.Items[i]
 			if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Gateway" {
-				found.add(ir.Name{Namespace: object.Namespace, Name: owner.Name}, identity{name: object.Name, uid: string(owner.UID)})
+				found.add(ir.Name{Namespace: object.Namespace, Name: owner.Name}, identity{name: object.Name, uid: string(owner.UID)}, kind.Kind)
 			}
 		}
 	}
@@ -70,8 +77,10 @@ func (a *Applier) merge(found stock) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for gateway, fleets := range found {
-		for fleet := range fleets {
-			a.stock.add(gateway, fleet)
+		for fleet, kinds := range fleets {
+			for kind := range kinds {
+				a.stock.add(gateway, fleet, kind)
+			}
 		}
 		a.enqueue(gateway)
 	}
@@ -132,9 +141,17 @@ func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
 	return &gateway, stale
 }
 
+// serves says whether a proxy of the workload that a fleet is to have is available.
 func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) {
-	deployment := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: gateway.Name.Namespace, Name: gateway.Fleet.Name}
+	if gateway.Fleet.Proxies.DaemonSet {
+		daemons := &appsv1.DaemonSet{}
+		if err := a.Reader.Get(ctx, key, daemons); err != nil {
+			return false, fmt.Errorf("getting DaemonSet %s: %w", key, err)
+		}
+		return daemons.Status.NumberAvailable > 0 && daemons.Status.NumberAvailable >= daemons.Status.DesiredNumberScheduled, nil
+	}
+	deployment := &appsv1.Deployment{}
 	if err := a.Reader.Get(ctx, key, deployment); err != nil {
 		return false, fmt.Errorf("getting Deployment %s: %w", key, err)
 	}
@@ -144,24 +161,32 @@ func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) 
 // remove deletes the objects of a fleet, those that still belong to its Gateway, the last that was made first.
 func (a *Applier) remove(ctx context.Context, namespace string, fleet identity) error {
 	for _, kind := range slices.Backward(render.Kinds) {
-		object := &metav1.PartialObjectMetadata{}
-		object.SetGroupVersionKind(kind)
-		key := client.ObjectKey{Namespace: namespace, Name: fleet.name}
-		err := a.Reader.Get(ctx, key, object)
-		if apierrors.IsNotFound(err) {
-			continue
+		if err := a.removeKind(ctx, namespace, fleet, kind); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("getting %s %s: %w", kind.Kind, key, err)
-		}
-		owner := metav1.GetControllerOfNoCopy(object)
-		if owner == nil || string(owner.UID) != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
-			continue
-		}
-		err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting %s %s: %w", kind.Kind, key, err)
-		}
+	}
+	return nil
+}
+
+// removeKind deletes the object of one kind, if it is there and belongs to the fleet.
+func (a *Applier) removeKind(ctx context.Context, namespace string, fleet identity, kind schema.GroupVersionKind) error {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	key := client.ObjectKey{Namespace: namespace, Name: fleet.name}
+	err := a.Reader.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("getting %s %s: %w", kind.Kind, key, err)
+	}
+	owner := metav1.GetControllerOfNoCopy(object)
+	if owner == nil || string(owner.UID) != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
+		return nil
+	}
+	err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %s %s: %w", kind.Kind, key, err)
 	}
 	return nil
 }

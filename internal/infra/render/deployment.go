@@ -1,15 +1,12 @@
 package render
 
 import (
-	"maps"
+	"cmp"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	applyappsv1 "k8s.io/client-go/applyconfigurations/apps/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
-	applymetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
 )
@@ -23,38 +20,14 @@ const ReadyPath = "/ready"
 // user is the one that distroless images call nonroot.
 const user = 65532
 
-// deployment runs the proxies. A new one must be ready before an old one leaves.
-func deployment(gateway ir.Gateway, settings Settings, hash string) Object {
-	annotations := map[string]string{}
-	maps.Copy(annotations, gateway.Fleet.Annotations)
-	annotations[bootstrapHash] = hash
-
-	spec := applyappsv1.DeploymentSpec().
-		WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
-		WithStrategy(applyappsv1.DeploymentStrategy().
-			WithType(appsv1.RollingUpdateDeploymentStrategyType).
-			WithRollingUpdate(applyappsv1.RollingUpdateDeployment().
-				WithMaxUnavailable(intstr.FromInt32(0)).
-				WithMaxSurge(intstr.FromInt32(1)))).
-		WithTemplate(applycorev1.PodTemplateSpec().
-			WithLabels(labels(gateway)).
-			WithAnnotations(annotations).
-			WithSpec(pod(gateway, settings)))
-	if settings.Replicas != nil {
-		spec.WithReplicas(*settings.Replicas)
-	}
-	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.Name.Namespace).
-		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
-		WithSpec(spec)
-}
-
 // pod keeps to the restricted Pod Security Standard. The sysctl is one of its safe ones and lets an unprivileged Envoy bind a
 // listener's own port.
-func pod(gateway ir.Gateway, settings Settings) *applycorev1.PodSpecApplyConfiguration {
+func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfiguration, error) {
 	name := gateway.Fleet.Name
-	envoy := container(settings)
+	envoy, err := container(gateway, settings)
+	if err != nil {
+		return nil, err
+	}
 	spec := applycorev1.PodSpec().
 		WithServiceAccountName(name).
 		WithAutomountServiceAccountToken(false).
@@ -74,15 +47,23 @@ func pod(gateway ir.Gateway, settings Settings) *applycorev1.PodSpecApplyConfigu
 				WithSizeLimit(resource.MustParse("1Mi"))),
 		)
 	withDrain(spec, envoy, settings)
-	return spec.WithContainers(envoy)
+	return spec.WithContainers(envoy), place(spec, gateway)
 }
 
 // container has one probe. Envoy opens its listeners only when it has its configuration, so an answer means that it has; a liveness
 // or startup probe there would kill a proxy for waiting for its control plane.
-func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
+func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApplyConfiguration, error) {
+	requirements, err := resources(resourcesOf(gateway))
+	if err != nil {
+		return nil, err
+	}
+	threads, err := concurrency(gateway)
+	if err != nil {
+		return nil, err
+	}
 	return applycorev1.Container().
 		WithName("envoy").
-		WithImage(settings.image()).
+		WithImage(cmp.Or(gateway.Fleet.Proxies.Pod.Image, settings.image())).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs(
 			"--config-path", configDirectory+"/"+bootstrapFile,
@@ -91,13 +72,11 @@ func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
 			"--disable-hot-restart",
 		).
 		WithArgs(drainArguments()...).
+		WithArgs(threads...).
 		WithEnv(applycorev1.EnvVar().WithName("POD_NAME").WithValueFrom(applycorev1.EnvVarSource().
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
 		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
-		WithResources(applycorev1.ResourceRequirements().WithRequests(corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("50m"),
-			corev1.ResourceMemory: resource.MustParse("128Mi"),
-		})).
+		WithResources(requirements).
 		WithReadinessProbe(applycorev1.Probe().
 			WithHTTPGet(applycorev1.HTTPGetAction().WithPath(ReadyPath).WithPort(intstr.FromInt32(ReadyPort)).WithScheme(corev1.URISchemeHTTP)).
 			WithPeriodSeconds(2).
@@ -108,7 +87,7 @@ func container(settings Settings) *applycorev1.ContainerApplyConfiguration {
 			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("token").WithMountPath(tokenDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
-		)
+		), nil
 }
 
 func restricted() *applycorev1.SecurityContextApplyConfiguration {

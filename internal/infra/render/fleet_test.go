@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -36,6 +38,9 @@ type rendered struct {
 	serviceAccount corev1.ServiceAccount
 	configMap      corev1.ConfigMap
 	deployment     appsv1.Deployment
+	daemonSet      *appsv1.DaemonSet
+	budget         *policyv1.PodDisruptionBudget
+	autoscaler     *autoscalingv2.HorizontalPodAutoscaler
 	service        *corev1.Service
 }
 
@@ -52,13 +57,11 @@ func render(t *testing.T, gateway ir.Gateway, settings Settings, bundle []byte) 
 			t.Fatal(err)
 		}
 		result.raw[*object.GetKind()] = raw
+		// What a fleet may not have is nil unless it is there.
 		into := map[string]any{
-			"ServiceAccount": &result.serviceAccount, "ConfigMap": &result.configMap, "Deployment": &result.deployment,
+			"ServiceAccount": &result.serviceAccount, "ConfigMap": &result.configMap, "Deployment": &result.deployment, "Service": &result.service,
+			"DaemonSet": &result.daemonSet, "PodDisruptionBudget": &result.budget, "HorizontalPodAutoscaler": &result.autoscaler,
 		}[*object.GetKind()]
-		if *object.GetKind() == "Service" {
-			result.service = &corev1.Service{}
-			into = result.service
-		}
 		if err := json.Unmarshal(raw, into); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +157,7 @@ func TestDeployment(t *testing.T) {
 		{"waiting for the control plane kills nothing", envoy.LivenessProbe == nil && envoy.StartupProbe == nil},
 		{"readiness asks the static listener", envoy.ReadinessProbe.HTTPGet.Path == ReadyPath && envoy.ReadinessProbe.HTTPGet.Port.IntValue() == ReadyPort},
 		{"a leaving proxy serves until endpoints forgot it", envoy.Lifecycle.PreStop.Sleep.Seconds < *pod.TerminationGracePeriodSeconds},
-		{"no CPU limit", envoy.Resources.Limits == nil},
+		{"memory is limited and CPU is not", envoy.Resources.Limits.Cpu().IsZero() && envoy.Resources.Limits.Memory().String() == "1Gi"},
 		{"replicas are left to others", spec.Replicas == nil},
 		{"no proxy leaves before another is ready", spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 0 && spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 1},
 		{"the selector selects the pods", metav1.FormatLabelSelector(spec.Selector) == "app.kubernetes.io/instance=edge-gatewright,app.kubernetes.io/managed-by=gatewright"},
@@ -220,7 +223,6 @@ func TestWhatChangesWhat(t *testing.T) {
 		}, []string{"Service"}},
 		{"a moved control plane rolls the pods", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.XDSPort = 1 }, []string{"ConfigMap", "Deployment"}},
 		{"a new image changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.Image = "x" }, []string{"Deployment"}},
-		{"a replica count changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.Replicas = new(int32) }, []string{"Deployment"}},
 		{"an annotation changes everything", func(g *ir.Gateway, _ *Settings, _ *[]byte) {
 			g.Fleet.Annotations = map[string]string{"a": "b"}
 		}, []string{"ConfigMap", "Deployment", "Service", "ServiceAccount"}},

@@ -31,12 +31,18 @@ const bootstrapHash = "gatewright.dev/bootstrap-hash"
 func labels(gateway ir.Gateway) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, gateway.Fleet.Labels)
-	maps.Copy(all, map[string]string{
+	maps.Copy(all, identityLabels(gateway))
+	return all
+}
+
+// identityLabels say what an object is and whose. Nobody else can set them.
+func identityLabels(gateway ir.Gateway) map[string]string {
+	all := map[string]string{
 		"app.kubernetes.io/name":      "envoy",
 		"app.kubernetes.io/component": "proxy",
 		gatewayClassLabel:             LabelValue(gateway.Fleet.Class),
 		GatewayNameLabel:              LabelValue(gateway.Name.Name),
-	})
+	}
 	maps.Copy(all, selector(gateway))
 	return all
 }

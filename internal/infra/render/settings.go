@@ -27,9 +27,6 @@ type Settings struct {
 	Image string
 	// Helper is the image of Gatewright itself, whose program lets a proxy finish before it ends. Without one a proxy only pauses.
 	Helper string
-	// Replicas is the number of proxies in a fleet. Nil leaves the field to others, so that an autoscaler never fights us;
-	// Kubernetes starts with one.
-	Replicas *int32
 }
 
 // ServerNames are the names the control plane's certificate must hold; proxies check the first.

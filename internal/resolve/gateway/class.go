@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"fmt"
-
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -14,12 +12,14 @@ const ControllerName gwv1.GatewayController = "gatewright.dev/gateway-controller
 
 // ResolvedClass is what a GatewayClass means to us.
 type ResolvedClass struct {
-	// Ours says that the class names Gatewright, Accepted that its Gateways are served too.
-	Ours     bool
-	Accepted bool
+	// Ours says that the class names Gatewright.
+	Ours bool
 	// Foreign says that the class names another controller.
 	Foreign bool
-	Outcome outcome.Class
+	// Parameters is the key of the ProxyConfig of the class, empty for none, and Problem what is wrong with it.
+	Parameters string
+	Problem    string
+	Outcome    outcome.Class
 }
 
 // Class resolves the GatewayClass of that name.
@@ -34,14 +34,16 @@ func Class(v *store.View, objects *store.Objects, name string) ResolvedClass {
 		Reason:  string(gwv1.GatewayClassReasonAccepted),
 		Message: "Gatewright serves the Gateways of this class",
 	}
-	if ref := class.Spec.ParametersRef; ref != nil {
+	parameters, problem := classParameters(v, objects, class)
+	if problem != "" {
 		accepted.State = outcome.False
 		accepted.Reason = string(gwv1.GatewayClassReasonInvalidParameters)
-		accepted.Message = fmt.Sprintf("parametersRef names %s %s in group %q, and this version takes no parameters; remove it", ref.Kind, ref.Name, ref.Group)
+		accepted.Message = problem + "; until then the fleets of this class stay as they are, and there are no new ones"
 	}
 	return ResolvedClass{
-		Ours:     true,
-		Accepted: accepted.State == outcome.True,
+		Ours:       true,
+		Parameters: parameters,
+		Problem:    problem,
 		Outcome: outcome.Class{
 			Generation: class.Generation,
 			Conditions: []outcome.Condition{accepted, supportedVersion(v, objects)},

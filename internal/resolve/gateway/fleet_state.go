@@ -7,6 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -21,9 +22,12 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 	fleet := r.Gateway.Fleet
 	key := store.Key(r.Gateway.Name.Namespace, fleet.Name)
 	outside, inside := fleetAddresses(v, objects, key, fleet)
-	available := availableProxies(v, objects, key, fleet.UID)
+	available := availableProxies(v, objects, key, fleet)
 	missing, missingInside := missingAddresses(fleet.Addresses, outside), missingAddresses(fleet.ClusterAddresses, inside)
 	switch {
+	case r.Held != "":
+		condition.Reason = string(gwv1.GatewayReasonInvalid)
+		condition.Message = "the Gateway's parameters can not be used, so its proxies run on as they were, if there are any"
 	case len(missing) > 0:
 		condition.Reason = string(gwv1.GatewayReasonAddressNotUsable)
 		condition.Message = fmt.Sprintf("the load balancer of Service %s did not assign %s", key, strings.Join(missing, ", "))
@@ -39,7 +43,7 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		condition.Message = fmt.Sprintf("Service %s has no cluster address yet", key)
 	case available == 0:
 		condition.Reason = string(gwv1.GatewayReasonNoResources)
-		condition.Message = fmt.Sprintf("no proxy of Deployment %s is available yet", key)
+		condition.Message = fmt.Sprintf("no proxy of %s %s is available yet", workload(fleet), key)
 	default:
 		condition.State = outcome.True
 		condition.Reason = string(gwv1.GatewayReasonProgrammed)
@@ -48,10 +52,22 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 	return slices.Concat(outside, inside), condition
 }
 
-func availableProxies(v *store.View, objects *store.Objects, key, owner string) int32 {
-	deployment, ok := objects.Deployments.Get(v, key)
-	if !ok || !ownedBy(deployment, owner) {
-		return 0
+// workload is the kind of object that runs the proxies.
+func workload(fleet ir.Fleet) store.Kind {
+	if fleet.Proxies.DaemonSet {
+		return store.DaemonSet
 	}
-	return deployment.Status.AvailableReplicas
+	return store.Deployment
+}
+
+// availableProxies counts those of the workload there should be, and of the one it replaces as long as that is there.
+func availableProxies(v *store.View, objects *store.Objects, key string, fleet ir.Fleet) int32 {
+	available := int32(0)
+	if deployment, ok := objects.Deployments.Get(v, key); ok && ownedBy(deployment, fleet.UID) {
+		available += deployment.Status.AvailableReplicas
+	}
+	if daemons, ok := objects.DaemonSets.Get(v, key); ok && ownedBy(daemons, fleet.UID) {
+		available += daemons.Status.NumberAvailable
+	}
+	return available
 }

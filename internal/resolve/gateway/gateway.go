@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -16,6 +17,10 @@ type Resolved struct {
 	Ours bool
 	// Serves says that there is something to run a fleet for.
 	Serves bool
+	// sound says that the Gateway is accepted, but perhaps for its parameters.
+	sound bool
+	// Held says why the fleet is left as it is, empty if it is not: its parameters can not be used. What proxies serve goes on changing.
+	Held string
 	// Gateway is what its fleet should do, apart from routes.
 	Gateway ir.Gateway
 	// Listeners are the Gateway's own in the order of its spec, then those of each ListenerSet it takes, in order of precedence.
@@ -40,7 +45,7 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 		return Resolved{}
 	}
 	class, _ := classes.Get(v, string(gw.Spec.GatewayClassName))
-	if !class.Ours || !class.Accepted {
+	if !class.Ours {
 		return released(gw, class)
 	}
 	entries, sets := mergeSets(v, objects, gw)
@@ -58,11 +63,58 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 	}
 	r.judgeSets()
 	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet(gw)}
-	if r.Accepted.State == outcome.True {
+	r.sound = r.Accepted.State == outcome.True
+	if r.sound {
 		r.Gateway.Ports = ports(r.Listeners)
 		r.Serves = len(r.Gateway.Ports) > 0
 	}
+	r.takeParameters(v, objects, gw, class)
 	return r
+}
+
+// takeParameters has the fleet run as the Gateway's parameters say. Those that can not be used hold it as it is: nobody loses a running
+// fleet over a slip in how it is to be run.
+func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) {
+	spec, problem := parameters(v, objects, gw, class)
+	settings, wrong := proxies(spec)
+	r.Gateway.Fleet.Proxies = settings
+	if problem == "" {
+		problem = wrong
+	}
+	if problem == "" {
+		problem = takeServiceType(&r.Gateway.Fleet)
+	}
+	r.hold(problem)
+}
+
+// takeServiceType notes where a fleet can be reached whose Service is to be of another type than a Gateway has otherwise. A Gateway that asks
+// for no address outside the cluster has its way.
+func takeServiceType(f *ir.Fleet) string {
+	if f.InClusterOnly {
+		f.Proxies.Service.Type = ""
+	}
+	kind := corev1.ServiceType(f.Proxies.Service.Type)
+	if kind == "" || kind == corev1.ServiceTypeLoadBalancer {
+		return ""
+	}
+	if len(f.Addresses) > 0 {
+		return fmt.Sprintf("spec.addresses asks for %s, and service.type %s of the parameters has no load balancer; leave out one of them", f.Addresses[0], kind)
+	}
+	f.InCluster, f.InClusterOnly = true, true
+	return ""
+}
+
+// hold says that parameters can not be used, unless there is no problem, or a greater one.
+func (r *Resolved) hold(problem string) {
+	if problem == "" {
+		return
+	}
+	r.Held = problem
+	if r.Accepted.State == outcome.True {
+		r.Accepted.State = outcome.False
+		r.Accepted.Reason = string(gwv1.GatewayReasonInvalidParameters)
+		r.Accepted.Message = problem + "; until then the proxies run on as they were, if there are any"
+	}
 }
 
 func fleet(gw *gwv1.Gateway) ir.Fleet {
@@ -88,12 +140,6 @@ func fleet(gw *gwv1.Gateway) ir.Fleet {
 // acceptance judges the Gateway as a whole: at least one listener of its own has to be valid, and nothing may be asked for that is not served.
 func acceptance(gw *gwv1.Gateway, listeners []Listener) outcome.Condition {
 	condition := outcome.Condition{Type: string(gwv1.GatewayConditionAccepted), State: outcome.False}
-	if infra := gw.Spec.Infrastructure; infra != nil && infra.ParametersRef != nil {
-		condition.Reason = string(gwv1.GatewayReasonInvalidParameters)
-		condition.Message = fmt.Sprintf("infrastructure.parametersRef names %s %s, and this version takes no parameters; remove it",
-			infra.ParametersRef.Kind, infra.ParametersRef.Name)
-		return condition
-	}
 	if message := unsupportedAddress(gw.Spec.Addresses); message != "" {
 		condition.Reason = string(gwv1.GatewayReasonUnsupportedAddress)
 		condition.Message = message

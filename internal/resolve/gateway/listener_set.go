@@ -166,7 +166,7 @@ func (r *Resolved) judgeSets() {
 // accepted is the verdict on a ListenerSet, or with an empty key on the Gateway itself.
 func (r Resolved) accepted(set string) bool {
 	if set == "" {
-		return r.Accepted.State == outcome.True
+		return r.sound
 	}
 	i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Key == set })
 	return i >= 0 && r.Sets[i].Accepted.State == outcome.True

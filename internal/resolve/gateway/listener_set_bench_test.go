@@ -27,7 +27,7 @@ func BenchmarkGatewayWith1000ListenerSets(b *testing.B) {
 		objects.Apply(c)
 	}
 	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-	classes.Set("ours", gateway.ResolvedClass{Ours: true, Accepted: true})
+	classes.Set("ours", gateway.ResolvedClass{Ours: true})
 	b.ReportAllocs()
 	for b.Loop() {
 		gateway.Resolve(nil, objects, classes, "infra/gw")

@@ -22,7 +22,7 @@ func resolve(t *testing.T, text string) gateway.Resolved {
 	t.Helper()
 	objects := resolvetest.Objects(t, text)
 	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-	classes.Set("ours", gateway.ResolvedClass{Ours: true, Accepted: true})
+	classes.Set("ours", gateway.ResolvedClass{Ours: true})
 	return gateway.Resolve(nil, objects, classes, "infra/gw")
 }
 
@@ -208,14 +208,12 @@ func TestReleasedGateways(t *testing.T) {
 	}{
 		{"with a class of another controller no fleet stays, and what is said of this generation is the other's", "theirs", "", 3},
 		{"without a class the fleet stays and nothing is said", "none", "gw-none", 4},
-		{"with a class of ours that is not accepted the fleet stays and nothing is said", "refused", "gw-refused", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			objects := resolvetest.Objects(t, strings.Replace(header, "ours", c.class, 1)+"  listeners: [{name: a, port: 80, protocol: HTTP}]")
 			classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
 			classes.Set("theirs", gateway.ResolvedClass{Foreign: true})
-			classes.Set("refused", gateway.ResolvedClass{Ours: true})
 			r := gateway.Resolve(nil, objects, classes, "infra/gw")
 			if r.Ours || r.Serves || r.Gateway.Fleet.Name != c.fleet || r.Gateway.Fleet.UID != "u" || r.Generation != c.generation {
 				t.Errorf("got %+v", r)

@@ -7,7 +7,7 @@ import (
 )
 
 // released is a Gateway that is not ours, or not now. With a class of another controller nothing of ours may stay, and what is said of its
-// present generation is the other's. Where the class is missing or is not accepted, nobody else serves the Gateway: its fleet keeps its
+// present generation is the other's. Where the class is missing, nobody else serves the Gateway: its fleet keeps its
 // address until the class is back, and whatever we said of it is withdrawn.
 func released(gw *gwv1.Gateway, class ResolvedClass) Resolved {
 	r := Resolved{Generation: gw.Generation}

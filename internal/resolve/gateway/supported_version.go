@@ -55,6 +55,9 @@ func readBundle(v *store.View, objects *store.Objects) bundle {
 		}
 	}
 	for _, custom := range store.Customs {
+		if !custom.OfGatewayAPI() {
+			continue
+		}
 		definition, _ := objects.Definitions.Get(v, custom.Definition())
 		switch served := custom.ServedVersion(definition); {
 		case served == custom.Versions[0]:

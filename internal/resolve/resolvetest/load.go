@@ -15,6 +15,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -39,6 +40,8 @@ var prototypes = map[store.Kind]func() metav1.Object{
 	store.Secret:                func() metav1.Object { return &corev1.Secret{} },
 	store.EndpointSlice:         func() metav1.Object { return &discoveryv1.EndpointSlice{} },
 	store.Deployment:            func() metav1.Object { return &appsv1.Deployment{} },
+	store.DaemonSet:             func() metav1.Object { return &appsv1.DaemonSet{} },
+	store.ProxyConfig:           func() metav1.Object { return &v1alpha1.ProxyConfig{} },
 
 	store.ClusterTrustBundle:       func() metav1.Object { return &certificatesv1.ClusterTrustBundle{} },
 	store.CustomResourceDefinition: func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },

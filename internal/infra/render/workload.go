@@ -1,0 +1,192 @@
+package render
+
+import (
+	"maps"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	applyappsv1 "k8s.io/client-go/applyconfigurations/apps/v1"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	applymetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// workload runs the proxies: a Deployment, or a DaemonSet.
+func workload(gateway ir.Gateway, settings Settings, hash string) (Object, error) {
+	spec, err := pod(gateway, settings)
+	if err != nil {
+		return nil, err
+	}
+	template := applycorev1.PodTemplateSpec().
+		WithLabels(podLabels(gateway)).
+		WithAnnotations(podAnnotations(gateway, hash)).
+		WithSpec(spec)
+	if gateway.Fleet.Proxies.DaemonSet {
+		return daemonSet(gateway, template), nil
+	}
+	return deployment(gateway, template), nil
+}
+
+// deployment has a new proxy ready before an old one leaves. The number of them is somebody else's, see [Scale].
+func deployment(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyConfiguration) Object {
+	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithSpec(applyappsv1.DeploymentSpec().
+			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
+			WithStrategy(applyappsv1.DeploymentStrategy().
+				WithType(appsv1.RollingUpdateDeploymentStrategyType).
+				WithRollingUpdate(applyappsv1.RollingUpdateDeployment().
+					WithMaxUnavailable(intstr.FromInt32(0)).
+					WithMaxSurge(intstr.FromInt32(1)))).
+			WithTemplate(template))
+}
+
+// daemonSet has a new proxy ready on a node before the old one there leaves.
+func daemonSet(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyConfiguration) Object {
+	return applyappsv1.DaemonSet(gateway.Fleet.Name, gateway.Name.Namespace).
+		WithLabels(labels(gateway)).
+		WithAnnotations(gateway.Fleet.Annotations).
+		WithOwnerReferences(owner(gateway)).
+		WithSpec(applyappsv1.DaemonSetSpec().
+			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
+			WithUpdateStrategy(applyappsv1.DaemonSetUpdateStrategy().
+				WithType(appsv1.RollingUpdateDaemonSetStrategyType).
+				WithRollingUpdate(applyappsv1.RollingUpdateDaemonSet().
+					WithMaxUnavailable(intstr.FromInt32(0)).
+					WithMaxSurge(intstr.FromInt32(1)))).
+			WithTemplate(template))
+}
+
+// podLabels are those of every object with the parameters' between the Gateway's own and ours.
+func podLabels(gateway ir.Gateway) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, gateway.Fleet.Labels)
+	maps.Copy(all, gateway.Fleet.Proxies.Pod.Labels)
+	maps.Copy(all, identityLabels(gateway))
+	return all
+}
+
+func podAnnotations(gateway ir.Gateway, hash string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, gateway.Fleet.Annotations)
+	maps.Copy(all, gateway.Fleet.Proxies.Pod.Annotations)
+	all[bootstrapHash] = hash
+	return all
+}
+
+// place says where pods go, with which priority, and how they get their image.
+func place(spec *applycorev1.PodSpecApplyConfiguration, gateway ir.Gateway) error {
+	wanted := gateway.Fleet.Proxies.Pod
+	if len(wanted.NodeSelector) > 0 {
+		spec.WithNodeSelector(wanted.NodeSelector)
+	}
+	if wanted.PriorityClass != "" {
+		spec.WithPriorityClassName(wanted.PriorityClass)
+	}
+	for _, secret := range wanted.PullSecrets {
+		spec.WithImagePullSecrets(applycorev1.LocalObjectReference().WithName(secret))
+	}
+	if wanted.Affinity != "" {
+		affinity := applycorev1.Affinity()
+		if err := read(wanted.Affinity, affinity); err != nil {
+			return err
+		}
+		spec.WithAffinity(affinity)
+	}
+	var tolerations []*applycorev1.TolerationApplyConfiguration
+	if err := read(wanted.Tolerations, &tolerations); err != nil {
+		return err
+	}
+	spec.WithTolerations(tolerations...)
+	spread, err := spreadConstraints(gateway)
+	if err != nil {
+		return err
+	}
+	spec.WithTopologySpreadConstraints(spread...)
+	return nil
+}
+
+// spreadConstraints keep proxies apart as the parameters say, or over zones and nodes as far as that is possible. Pods of a DaemonSet are
+// where they are.
+func spreadConstraints(gateway ir.Gateway) ([]*applycorev1.TopologySpreadConstraintApplyConfiguration, error) {
+	proxies := gateway.Fleet.Proxies
+	own := applymetav1.LabelSelector().WithMatchLabels(selector(gateway))
+	if proxies.Pod.Spread != "" {
+		var constraints []*applycorev1.TopologySpreadConstraintApplyConfiguration
+		if err := read(proxies.Pod.Spread, &constraints); err != nil {
+			return nil, err
+		}
+		for _, constraint := range constraints {
+			if constraint.LabelSelector == nil {
+				constraint.WithLabelSelector(own)
+			}
+		}
+		return constraints, nil
+	}
+	if proxies.DaemonSet {
+		return nil, nil
+	}
+	var constraints []*applycorev1.TopologySpreadConstraintApplyConfiguration
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+		constraints = append(constraints, applycorev1.TopologySpreadConstraint().
+			WithMaxSkew(1).
+			WithTopologyKey(key).
+			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+			WithLabelSelector(own))
+	}
+	return constraints, nil
+}
+
+// defaultResources have a limit of memory, so that a proxy sheds load before it takes from others.
+func defaultResources() ir.Resources {
+	limit := resource.MustParse("1Gi")
+	return ir.Resources{
+		Requests:    map[string]string{"cpu": "50m", "memory": "128Mi"},
+		Limits:      map[string]string{"memory": limit.String()},
+		MemoryLimit: limit.Value(),
+	}
+}
+
+func resourcesOf(gateway ir.Gateway) ir.Resources {
+	if wanted := gateway.Fleet.Proxies.Pod.Resources; wanted != nil {
+		return *wanted
+	}
+	return defaultResources()
+}
+
+func resources(wanted ir.Resources) (*applycorev1.ResourceRequirementsApplyConfiguration, error) {
+	all := applycorev1.ResourceRequirements()
+	requests, err := quantities(wanted.Requests)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := quantities(wanted.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if requests != nil {
+		all.WithRequests(requests)
+	}
+	if limits != nil {
+		all.WithLimits(limits)
+	}
+	return all, nil
+}
+
+// concurrency is the number of threads of a proxy that has a limit of CPU, or was told. Envoy takes one for each core otherwise.
+func concurrency(gateway ir.Gateway) ([]string, error) {
+	if wanted := gateway.Fleet.Proxies.Concurrency; wanted != nil {
+		return []string{"--concurrency", strconv.Itoa(int(*wanted))}, nil
+	}
+	limits, err := quantities(resourcesOf(gateway).Limits)
+	if err != nil || limits.Cpu().IsZero() {
+		return nil, err
+	}
+	return []string{"--concurrency", strconv.FormatInt(limits.Cpu().Value(), 10)}, nil
+}

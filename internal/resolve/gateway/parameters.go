@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"fmt"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// classParameters is the key of the ProxyConfig that a class names, empty for none, and what is wrong with the reference or with what it
+// leads to.
+func classParameters(v *store.View, objects *store.Objects, class *gwv1.GatewayClass) (key, problem string) {
+	ref := class.Spec.ParametersRef
+	switch {
+	case ref == nil:
+		return "", ""
+	case ref.Group != v1alpha1.GroupName || ref.Kind != gwv1.Kind(store.ProxyConfig):
+		return "", fmt.Sprintf("parametersRef names %s %s in group %q; only a ProxyConfig in group %q is served", ref.Kind, ref.Name, ref.Group, v1alpha1.GroupName)
+	case ref.Namespace == nil:
+		return "", fmt.Sprintf("parametersRef names ProxyConfig %s without its namespace; add it", ref.Name)
+	}
+	key = store.Key(string(*ref.Namespace), ref.Name)
+	config, ok := objects.ProxyConfigs.Get(v, key)
+	if !ok {
+		return "", missingParameters(key)
+	}
+	_, problem = proxies(config.Spec)
+	if problem != "" {
+		problem = fmt.Sprintf("ProxyConfig %s: %s", key, problem)
+	}
+	return key, problem
+}
+
+func missingParameters(key string) string {
+	return fmt.Sprintf("parametersRef names ProxyConfig %s, which does not exist; create it, and install the CRDs of Gatewright if they are missing", key)
+}
+
+// parameters is what a Gateway's own ProxyConfig and that of its class say together. Where there is a problem, it is what can be used.
+func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) (v1alpha1.ProxyConfigSpec, string) {
+	var spec v1alpha1.ProxyConfigSpec
+	if config, ok := objects.ProxyConfigs.Get(v, class.Parameters); ok {
+		spec = config.Spec
+	}
+	problem := ""
+	if class.Problem != "" {
+		problem = fmt.Sprintf("GatewayClass %s: %s", gw.Spec.GatewayClassName, class.Problem)
+	}
+	if gw.Spec.Infrastructure == nil || gw.Spec.Infrastructure.ParametersRef == nil {
+		return spec, problem
+	}
+	ref := gw.Spec.Infrastructure.ParametersRef
+	if ref.Group != v1alpha1.GroupName || ref.Kind != gwv1.Kind(store.ProxyConfig) {
+		return spec, fmt.Sprintf("infrastructure.parametersRef names %s %s in group %q; only a ProxyConfig in group %q is served", ref.Kind, ref.Name, ref.Group, v1alpha1.GroupName)
+	}
+	key := store.Key(gw.Namespace, ref.Name)
+	own, ok := objects.ProxyConfigs.Get(v, key)
+	if !ok {
+		return spec, "infrastructure." + missingParameters(key)
+	}
+	merged, err := mergeParameters(spec, own.Spec)
+	if err != nil {
+		return spec, fmt.Sprintf("ProxyConfig %s: %v", key, err)
+	}
+	if problem == "" {
+		problem = conflictingParameters(merged, key, class.Parameters)
+	}
+	return merged, problem
+}
+
+// conflictingParameters finds what each ProxyConfig may say and both together may not.
+func conflictingParameters(merged v1alpha1.ProxyConfigSpec, own, class string) string {
+	if merged.Workload == nil || *merged.Workload != v1alpha1.DaemonSetWorkload {
+		return ""
+	}
+	if merged.Replicas == nil && merged.Autoscaling == nil && merged.DisruptionBudget == nil {
+		return ""
+	}
+	return fmt.Sprintf("ProxyConfig %s has replicas, autoscaling or disruptionBudget, and ProxyConfig %s of the class has workload DaemonSet, with one proxy on each node; "+
+		"add workload Deployment to the first, or leave them out", own, class)
+}

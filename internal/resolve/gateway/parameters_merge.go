@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
+)
+
+// whole are the objects that offer a choice, or mean something only as a whole: the Gateway's replaces that of the class.
+var whole = map[string]bool{
+	"disruptionBudget": true, "pod.resources": true, "tracing.backendRef": true,
+	"patches.deployment": true, "patches.daemonSet": true, "patches.service": true,
+}
+
+// mergeParameters lays what a Gateway's own ProxyConfig says over what that of its class says: objects by field, everything else as a whole.
+// What runs the proxies and how many there are belongs together.
+func mergeParameters(class, own v1alpha1.ProxyConfigSpec) (v1alpha1.ProxyConfigSpec, error) {
+	if own.Replicas != nil {
+		class.Autoscaling = nil
+	}
+	if own.Autoscaling != nil {
+		class.Replicas = nil
+	}
+	if own.Workload != nil && *own.Workload == v1alpha1.DaemonSetWorkload {
+		class.Replicas, class.Autoscaling, class.DisruptionBudget = nil, nil, nil
+	}
+	below, err := toMap(class)
+	if err != nil {
+		return class, err
+	}
+	above, err := toMap(own)
+	if err != nil {
+		return class, err
+	}
+	raw, err := json.Marshal(overlay("", below, above))
+	if err != nil {
+		return class, fmt.Errorf("merging parameters: %w", err)
+	}
+	var merged v1alpha1.ProxyConfigSpec
+	if err := json.Unmarshal(raw, &merged); err != nil {
+		return class, fmt.Errorf("merging parameters: %w", err)
+	}
+	return merged, nil
+}
+
+func toMap(spec v1alpha1.ProxyConfigSpec) (map[string]any, error) {
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("reading parameters: %w", err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("reading parameters: %w", err)
+	}
+	return fields, nil
+}
+
+func overlay(path string, below, above map[string]any) map[string]any {
+	merged := maps.Clone(below)
+	for field, value := range above {
+		lower, fine := below[field].(map[string]any)
+		upper, good := value.(map[string]any)
+		if fine && good && !whole[path+field] {
+			value = overlay(path+field+".", lower, upper)
+		}
+		merged[field] = value
+	}
+	return merged
+}

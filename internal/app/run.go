@@ -7,10 +7,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -58,7 +60,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, certificatesv1.AddToScheme, discoveryv1.AddToScheme, eventsv1.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme, authenticationv1.AddToScheme, certificatesv1.AddToScheme, discoveryv1.AddToScheme, eventsv1.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install,
 		gwxv1alpha1.Install, v1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {

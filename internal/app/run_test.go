@@ -1,0 +1,26 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/watch"
+)
+
+func TestTheSchemeKnowsWhatIsReadAndWritten(t *testing.T) {
+	t.Parallel()
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range render.Kinds {
+		if !scheme.Recognizes(kind) {
+			t.Errorf("%s can not be applied", kind)
+		}
+	}
+	for _, kind := range watch.Kinds {
+		if _, _, err := scheme.ObjectKinds(kind.Object); err != nil {
+			t.Errorf("%s can not be watched: %v", kind.Name, err)
+		}
+	}
+}

@@ -117,7 +117,8 @@ type ProxyConfigSpec struct {
 	// +optional
 	Delivery *Delivery `json:"delivery,omitempty"`
 
-	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway.
+	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway, GatewrightNamespace the one that Gatewright runs in. Only the
+	// ProxyConfig of a GatewayClass can choose it.
 	//
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
@@ -150,11 +151,14 @@ const DeliveryXDS Delivery = "XDS"
 
 // Placement is where the proxies run.
 //
-// +kubebuilder:validation:Enum=GatewayNamespace
+// +kubebuilder:validation:Enum=GatewayNamespace;GatewrightNamespace
 type Placement string
 
-// PlacementGatewayNamespace runs proxies in the namespace of their Gateway.
-const PlacementGatewayNamespace Placement = "GatewayNamespace"
+// The places where proxies can run.
+const (
+	PlacementGatewayNamespace    Placement = "GatewayNamespace"
+	PlacementGatewrightNamespace Placement = "GatewrightNamespace"
+)
 
 // Limits bound what clients can take of each proxy.
 type Limits struct {

@@ -62,7 +62,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Authority: p.authority, Log: log,
 	})
 	p.authority.OnChange(applier.Refresh)
-	p.fleets = newFleetSink(applier, identity.NewFleets())
+	p.fleets = newFleetSink(applier, identity.NewFleets(), o.Namespace)
 	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: reader, Log: log})
 	p.watcher = watch.New(mgr.GetCache(), log, p.observe)
 	statuses := p.watcher.Statuses(mgr.GetCache(), mgr.GetClient())
@@ -74,7 +74,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	p.fleets.proofs = p.proofs
 	p.pipeline = pipeline.New(pipeline.Outputs{
 		Proxies: p.proxies, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs,
-	}, metrics.Registry, pipeline.WithLog(log))
+	}, metrics.Registry, pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()))
 	callers := identity.New(identity.Config{
 		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
 		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,
@@ -141,6 +141,7 @@ func (p *plane) run(ctx context.Context) error {
 		return err
 	}
 	p.pipeline.Start()
+	p.fleets.applier.Synced()
 	p.proxies.Open()
 	p.synced.Store(true)
 	p.log.Info("first full sync is done, proxies are let in")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/identity"
 	"github.com/gatewright/gatewright/internal/infra/apply"
+	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/proof"
@@ -19,6 +20,8 @@ type fleetSink struct {
 	applier    *apply.Applier
 	identities *identity.Fleets
 	proofs     *proof.Keeper
+	// system is the namespace that Gatewright runs in.
+	system string
 
 	mu     sync.Mutex
 	owners map[string]ir.Name
@@ -29,9 +32,9 @@ type fleetSink struct {
 
 var _ pipeline.Fleets = (*fleetSink)(nil)
 
-func newFleetSink(applier *apply.Applier, identities *identity.Fleets) *fleetSink {
+func newFleetSink(applier *apply.Applier, identities *identity.Fleets, system string) *fleetSink {
 	return &fleetSink{
-		applier: applier, identities: identities, owners: map[string]ir.Name{}, names: map[ir.Name]string{},
+		applier: applier, identities: identities, system: system, owners: map[string]ir.Name{}, names: map[ir.Name]string{},
 		workloads: map[string]map[store.Kind]identity.Owner{},
 	}
 }
@@ -49,7 +52,7 @@ func (f *fleetSink) Hold(gateway ir.Gateway) {
 }
 
 func (f *fleetSink) serve(gateway ir.Gateway) {
-	key := store.Key(gateway.Name.Namespace, gateway.Fleet.Name)
+	key := store.Key(gateway.FleetNamespace(), gateway.Fleet.Name)
 	f.mu.Lock()
 	delete(f.owners, f.names[gateway.Name])
 	f.owners[key], f.names[gateway.Name] = gateway.Name, key
@@ -93,8 +96,8 @@ func (f *fleetSink) runs(kind store.Kind, key string, workload metav1.Object) {
 	}
 	delete(f.workloads[key], kind)
 	if workload != nil {
-		if owner := metav1.GetControllerOfNoCopy(workload); owner != nil && owner.Kind == "Gateway" {
-			f.workloads[key][kind] = identity.Owner{Name: owner.Name, UID: string(owner.UID)}
+		if gateway, uid, ok := render.OwnerOf(workload, f.system); ok {
+			f.workloads[key][kind] = identity.Owner{Gateway: gateway, UID: uid}
 		}
 	}
 	name := ir.ParseName(key)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -65,6 +66,14 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
 	command.AddCommand(drainCommand(), installCommand())
 	return command
+}
+
+// placement is the namespace for proxies that are not to run beside their Gateway: Gatewright's own, if it is watched.
+func (o *Options) placement() string {
+	if len(o.WatchNamespaces) > 0 && !slices.Contains(o.WatchNamespaces, o.Namespace) {
+		return ""
+	}
+	return o.Namespace
 }
 
 // complete checks the flags and fills in what can be found out.

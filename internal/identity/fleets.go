@@ -6,8 +6,11 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// Owner is the Gateway that controls an object.
-type Owner struct{ Name, UID string }
+// Owner is the Gateway that an object belongs to.
+type Owner struct {
+	Gateway ir.Name
+	UID     string
+}
 
 // Fleets knows whose proxies a ServiceAccount runs. A fleet's objects all have one name, so the ServiceAccount of a pod names the fleet's Deployment; that one belongs
 // to a Gateway, which must be the one that is served now, and not another of its name. So neither names that collide, nor a Gateway that was made anew, nor one that
@@ -60,7 +63,6 @@ func (f *Fleets) gateway(account ServiceAccount) (ir.Name, bool) {
 	if !ok {
 		return ir.Name{}, false
 	}
-	name := ir.Name{Namespace: account.Namespace, Name: owner.Name}
-	uid, ok := f.served[name]
-	return name, ok && uid != "" && uid == owner.UID
+	uid, ok := f.served[owner.Gateway]
+	return owner.Gateway, ok && uid != "" && uid == owner.UID
 }

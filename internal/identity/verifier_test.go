@@ -96,7 +96,7 @@ func newVerifier() (*Verifier, *issuer) {
 	api := &issuer{reviews: map[string]Review{}}
 	fleets := NewFleets()
 	fleets.Serve(ir.Name{Namespace: "shop", Name: "edge"}, "uid-1")
-	fleets.Run(edge, Owner{Name: "edge", UID: "uid-1"})
+	fleets.Run(edge, Owner{Gateway: ir.Name{Namespace: "shop", Name: "edge"}, UID: "uid-1"})
 	return New(Config{Reviewer: api, Audience: audience, Peers: system, Fleets: fleets, Now: time.Now, Log: slog.New(slog.DiscardHandler)}), api
 }
 

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -15,8 +16,10 @@ type Gateway struct {
 
 // Fleet is how a Gateway's proxies are run.
 type Fleet struct {
-	// Name is the name of the fleet's objects, see [FleetName].
+	// Name is the name of the fleet's objects, see [FleetName] and [SystemFleetName].
 	Name string
+	// Abroad is the namespace that they are in, where it is not the Gateway's own: then the Gateway can not own them.
+	Abroad string
 	// UID is the Gateway's, so that the fleet's objects are owned by it and leave with it.
 	UID string
 	// Class is the name of the GatewayClass.
@@ -34,6 +37,16 @@ type Fleet struct {
 	// Proxies is what the parameters of the Gateway and its class say.
 	Proxies Proxies
 }
+
+// FleetNamespace is the namespace that the fleet's objects are in.
+func (g Gateway) FleetNamespace() string { return cmp.Or(g.Fleet.Abroad, g.Name.Namespace) }
+
+// What says whose an object is that no Gateway can own: a label with the Gateway's UID, and an annotation with its name. They count in Gatewright's namespace
+// alone, where nobody else writes.
+const (
+	OwnerLabel      = "gatewright.dev/gateway-uid"
+	OwnerAnnotation = "gatewright.dev/gateway"
+)
 
 // Protocol is what a port speaks to clients.
 type Protocol string

@@ -30,8 +30,18 @@ func FleetName(gateway, class string) string {
 	if len(full) <= maxLabel && !strings.Contains(gateway+class, ".") && isLetter(full[0]) {
 		return full
 	}
+	return withHash(full, gateway+"/"+class)
+}
+
+// SystemFleetName is the name of a fleet in Gatewright's own namespace, where Gateways of all namespaces meet.
+func SystemFleetName(gateway Name, class string) string {
+	return withHash(strings.ReplaceAll(gateway.Name+"-"+class, ".", "-"), gateway.String()+"/"+class)
+}
+
+// withHash is a name that fits a DNS label, and has a hash at its end that tells it from others.
+func withHash(full, unique string) string {
 	hash := fnv.New32a()
-	_, _ = fmt.Fprintf(hash, "%s/%s", gateway, class)
+	_, _ = hash.Write([]byte(unique))
 	suffix := fmt.Sprintf("-%08x", hash.Sum32())
 	if !isLetter(full[0]) {
 		full = "gw-" + full

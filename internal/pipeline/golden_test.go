@@ -70,6 +70,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := newGraph()
+			g.objects.System = "gatewright-system"
 			for _, c := range append(keys(), resolvetest.Load(t, base+string(in))...) {
 				g.objects.Apply(c)
 			}

@@ -34,6 +34,11 @@ type Option func(*Pipeline)
 // WithLog says where to write what should never happen.
 func WithLog(log *slog.Logger) Option { return func(p *Pipeline) { p.log = log } }
 
+// WithSystemNamespace says in which namespace fleets are that do not run beside their Gateway.
+func WithSystemNamespace(name string) Option {
+	return func(p *Pipeline) { p.quarantine.graph.objects.System = name }
+}
+
 // New connects the lanes to where their results go.
 func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipeline {
 	m := newMetrics(registerer)

@@ -60,6 +60,9 @@ type Change struct {
 
 // Objects holds a table for each watched kind. Every table is keyed by [Key].
 type Objects struct {
+	// System is the namespace that Gatewright runs in, empty if what is there is not watched. It is set before anything is computed.
+	System string
+
 	GatewayClasses         *Table[*gwv1.GatewayClass]
 	Gateways               *Table[*gwv1.Gateway]
 	ListenerSets           *Table[*gwv1.ListenerSet]

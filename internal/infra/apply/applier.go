@@ -56,6 +56,8 @@ type Applier struct {
 	// fleets is what is known of each fleet in the cluster. The queue lets one worker at a time have a fleet.
 	fleets map[ir.Name]*fleet
 	stock  stock
+	// synced says that of every Gateway there is something has been said.
+	synced bool
 }
 
 // New makes an applier to which nothing has been said yet.
@@ -104,14 +106,31 @@ func (a *Applier) Release(gateway ir.Name, fleet ir.Fleet) {
 	a.enqueue(gateway)
 }
 
-// Delete forgets a Gateway that is gone. Its objects leave with it, for it owns them.
+// Delete forgets a Gateway that is gone. Its objects leave with it where it owns them; others are removed.
 func (a *Applier) Delete(gateway ir.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.wanted, gateway)
 	delete(a.released, gateway)
-	delete(a.stock, gateway)
+	for fleet := range a.stock[gateway] {
+		if fleet.namespace == gateway.Namespace {
+			delete(a.stock[gateway], fleet)
+		}
+	}
+	if len(a.stock[gateway]) == 0 {
+		delete(a.stock, gateway)
+	}
 	a.enqueue(gateway)
+}
+
+// Synced says that something has been said of every Gateway there is. Fleets of others that no Gateway can own are removed from then on.
+func (a *Applier) Synced() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.synced = true
+	for gateway := range a.stock {
+		a.enqueue(gateway)
+	}
 }
 
 // Drifted says that somebody else changed or deleted an object of a Gateway's fleet, so that all of it is read and applied again.

@@ -19,15 +19,15 @@ type digest [sha256.Size]byte
 // scaleKey is where the number of proxies is remembered among the kinds.
 const scaleKey = "scale"
 
-// identity tells a fleet from one that another Gateway of the same name had, or the same Gateway under another class.
-type identity struct{ name, uid string }
+// identity tells a fleet from one that another Gateway of the same name had, or the same Gateway under another class or in another place.
+type identity struct{ namespace, name, uid string }
 
 func (i identity) compare(other identity) int {
-	return cmp.Or(cmp.Compare(i.name, other.name), cmp.Compare(i.uid, other.uid))
+	return cmp.Or(cmp.Compare(i.namespace, other.namespace), cmp.Compare(i.name, other.name), cmp.Compare(i.uid, other.uid))
 }
 
 func identityOf(gateway ir.Gateway) identity {
-	return identity{name: gateway.Fleet.Name, uid: gateway.Fleet.UID}
+	return identity{namespace: gateway.FleetNamespace(), name: gateway.Fleet.Name, uid: gateway.Fleet.UID}
 }
 
 // fleet is what is known of a fleet in the cluster.

@@ -25,23 +25,23 @@ func (a *Applier) guard(ctx context.Context, gateway ir.Gateway, object render.O
 	if err != nil {
 		return fmt.Errorf("getting %s %s: %w", *object.GetKind(), key, err)
 	}
-	return refusal(gateway, *object.GetKind(), existing)
+	return a.refusal(gateway, *object.GetKind(), existing)
 }
 
 // refusal says why an existing object can not be replaced: it is leaving, or it belongs to somebody else. One without a controller
 // is ours if it carries our labels, as after a restore from a backup.
-func refusal(gateway ir.Gateway, kind string, existing *metav1.PartialObjectMetadata) error {
+func (a *Applier) refusal(gateway ir.Gateway, kind string, existing *metav1.PartialObjectMetadata) error {
 	name := existing.Namespace + "/" + existing.Name
 	if existing.DeletionTimestamp != nil {
 		return fmt.Errorf("%s %s is being deleted; it is made again when it is gone", kind, name)
 	}
-	controller := metav1.GetControllerOfNoCopy(existing)
+	owner, uid, owned := render.OwnerOf(existing, a.Settings.SystemNamespace)
 	ours := existing.Labels[render.ManagedByLabel] == render.ManagedBy &&
 		existing.Labels[render.GatewayNameLabel] == render.LabelValue(gateway.Name.Name)
 	switch {
-	case controller == nil && ours, controller != nil && string(controller.UID) == gateway.Fleet.UID:
+	case owned && uid == gateway.Fleet.UID, ours && !owned && gateway.Fleet.Abroad == "" && metav1.GetControllerOfNoCopy(existing) == nil:
 		return nil
-	case controller != nil && ours && controller.Kind == "Gateway" && controller.Name == gateway.Name.Name:
+	case owned && ours && owner == gateway.Name:
 		return fmt.Errorf("%s %s belongs to an earlier Gateway of this name; it is made again when Kubernetes has removed it", kind, name)
 	}
 	return fmt.Errorf("%s %s exists and is not Gatewright's; rename the Gateway or remove it", kind, name)

@@ -25,7 +25,7 @@ func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 				continue
 			}
 		}
-		if err := a.removeKind(ctx, gateway.Name.Namespace, fleet.identity, kind); err != nil {
+		if err := a.removeKind(ctx, fleet.identity, kind); err != nil {
 			return err
 		}
 		delete(fleet.applied, kind.Kind)

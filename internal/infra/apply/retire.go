@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,8 +66,8 @@ func (a *Applier) list(ctx context.Context) (stock, error) {
 		}
 		for i := range list.Items {
 			object := &list.Items[i]
-			if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Gateway" {
-				found.add(ir.Name{Namespace: object.Namespace, Name: owner.Name}, identity{name: object.Name, uid: string(owner.UID)}, kind.Kind)
+			if gateway, uid, ok := render.OwnerOf(object, a.Settings.SystemNamespace); ok {
+				found.add(gateway, identity{namespace: object.Namespace, name: object.Name, uid: uid}, kind.Kind)
 			}
 		}
 	}
@@ -104,7 +105,7 @@ func (a *Applier) retire(ctx context.Context, name ir.Name) error {
 		}
 	}
 	for _, fleet := range stale {
-		if err := a.remove(ctx, name.Namespace, fleet); err != nil {
+		if err := a.remove(ctx, fleet); err != nil {
 			return err
 		}
 		a.mu.Lock()
@@ -116,7 +117,8 @@ func (a *Applier) retire(ctx context.Context, name ir.Name) error {
 }
 
 // stale gives the fleets of a Gateway that nobody wants, and the one that is wanted instead of them. Nothing is stale as long as nothing
-// has been said of the Gateway. The fleet of one that is gone, or was made anew, is the garbage collector's.
+// has been said of the Gateway, and not everything has been said. The fleet of one that is gone, or was made anew, is the garbage collector's if the Gateway owned it, and
+// ours otherwise.
 func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,12 +127,18 @@ func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
 	switch {
 	case wanted:
 		fleet = gateway.Fleet
-	case !released:
+	case !released && !a.synced:
 		return nil, nil
 	}
 	var stale []identity
 	for have := range a.stock[name] {
-		if have.uid == fleet.UID && have.name != fleet.Name {
+		abroad := have.namespace != name.Namespace
+		switch {
+		case have.uid != fleet.UID && !abroad:
+		case have.uid == fleet.UID && have.namespace == cmp.Or(fleet.Abroad, name.Namespace) && have.name == fleet.Name:
+		case have.uid == fleet.UID && released && fleet.Name != "" && have.name == ir.SystemFleetName(name, fleet.Class):
+			// Its parameters, or its class, are not known, and with them where it should be.
+		default:
 			stale = append(stale, have)
 		}
 	}
@@ -143,7 +151,7 @@ func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
 
 // serves says whether a proxy of the workload that a fleet is to have is available.
 func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) {
-	key := client.ObjectKey{Namespace: gateway.Name.Namespace, Name: gateway.Fleet.Name}
+	key := client.ObjectKey{Namespace: gateway.FleetNamespace(), Name: gateway.Fleet.Name}
 	if gateway.Fleet.Proxies.DaemonSet {
 		daemons := &appsv1.DaemonSet{}
 		if err := a.Reader.Get(ctx, key, daemons); err != nil {
@@ -159,9 +167,9 @@ func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) 
 }
 
 // remove deletes the objects of a fleet, those that still belong to its Gateway, the last that was made first.
-func (a *Applier) remove(ctx context.Context, namespace string, fleet identity) error {
+func (a *Applier) remove(ctx context.Context, fleet identity) error {
 	for _, kind := range slices.Backward(render.Kinds) {
-		if err := a.removeKind(ctx, namespace, fleet, kind); err != nil {
+		if err := a.removeKind(ctx, fleet, kind); err != nil {
 			return err
 		}
 	}
@@ -169,10 +177,10 @@ func (a *Applier) remove(ctx context.Context, namespace string, fleet identity) 
 }
 
 // removeKind deletes the object of one kind, if it is there and belongs to the fleet.
-func (a *Applier) removeKind(ctx context.Context, namespace string, fleet identity, kind schema.GroupVersionKind) error {
+func (a *Applier) removeKind(ctx context.Context, fleet identity, kind schema.GroupVersionKind) error {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)
-	key := client.ObjectKey{Namespace: namespace, Name: fleet.name}
+	key := client.ObjectKey{Namespace: fleet.namespace, Name: fleet.name}
 	err := a.Reader.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -180,8 +188,7 @@ func (a *Applier) removeKind(ctx context.Context, namespace string, fleet identi
 	if err != nil {
 		return fmt.Errorf("getting %s %s: %w", kind.Kind, key, err)
 	}
-	owner := metav1.GetControllerOfNoCopy(object)
-	if owner == nil || string(owner.UID) != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
+	if _, uid, ok := render.OwnerOf(object, a.Settings.SystemNamespace); !ok || uid != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
 		return nil
 	}
 	err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))

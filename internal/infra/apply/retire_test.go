@@ -131,3 +131,67 @@ func TestOnlyObjectsOfTheFleetAreRemoved(t *testing.T) {
 		}
 	})
 }
+
+// abroad is the example in Gatewright's namespace.
+func abroad() ir.Gateway {
+	gateway := exampleGateway()
+	gateway.Fleet.Abroad, gateway.Fleet.Name = "gatewright-system", ir.SystemFleetName(gateway.Name, gateway.Fleet.Class)
+	return gateway
+}
+
+func TestFleetsInGatewrightsNamespace(t *testing.T) {
+	t.Parallel()
+	name := abroad().Fleet.Name
+	for _, c := range []struct {
+		name string
+		do   func(t *testing.T, w *world)
+		want []string
+	}{
+		{"one whose Gateway is deleted goes", func(_ *testing.T, w *world) { w.applier.Delete(abroad().Name) }, nil},
+		{"one whose Gateway was deleted while nobody led goes when everything is known", func(t *testing.T, w *world) {
+			w.start(t)
+			w.after(time.Minute)
+			w.expectFleets(t, "before", name)
+			w.applier.Synced()
+		}, nil},
+		{"one whose Gateway is there stays", func(t *testing.T, w *world) {
+			w.start(t)
+			w.applier.Set(abroad())
+			w.applier.Synced()
+		}, []string{name}},
+		{"one whose class is gone stays", func(_ *testing.T, w *world) {
+			w.applier.Release(abroad().Name, exampleGateway().Fleet)
+		}, []string{name}},
+		{"one whose Gateway is given to another controller goes", func(_ *testing.T, w *world) {
+			w.applier.Release(abroad().Name, ir.Fleet{UID: "uid-1"})
+		}, nil},
+		{"one whose Gateway was made anew goes when the new one serves", func(t *testing.T, w *world) {
+			anew := exampleGateway()
+			anew.Fleet.UID = "uid-2"
+			w.applier.Set(anew)
+			w.after(time.Minute)
+			w.becomeAvailable(t, anew.Fleet.Name)
+		}, []string{"edge-gatewright"}},
+		{"one that is to be in the Gateway's namespace goes when that one serves", func(t *testing.T, w *world) {
+			w.applier.Set(exampleGateway())
+			w.after(time.Minute)
+			w.expectFleets(t, "before", name, "edge-gatewright")
+			w.becomeAvailable(t, "edge-gatewright")
+		}, []string{"edge-gatewright"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.applier.Set(abroad())
+				w.after(0)
+				w.applier.Synced()
+				w.after(0)
+				w.expectFleets(t, "at first", name)
+				c.do(t, w)
+				w.after(time.Minute)
+				w.expectFleets(t, "afterwards", c.want...)
+			})
+		})
+	}
+}

@@ -71,17 +71,17 @@ func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, erro
 }
 
 func serviceAccount(gateway ir.Gateway) Object {
-	return applycorev1.ServiceAccount(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applycorev1.ServiceAccount(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway)).
+		WithOwnerReferences(owners(gateway)...).
 		WithAutomountServiceAccountToken(false)
 }
 
 func configMap(gateway ir.Gateway, files map[string]string) Object {
-	return applycorev1.ConfigMap(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applycorev1.ConfigMap(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway)).
+		WithOwnerReferences(owners(gateway)...).
 		WithData(files)
 }

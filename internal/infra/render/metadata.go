@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	applymetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 
@@ -43,7 +44,23 @@ func identityLabels(gateway ir.Gateway) map[string]string {
 		gatewayClassLabel:             LabelValue(gateway.Fleet.Class),
 		GatewayNameLabel:              LabelValue(gateway.Name.Name),
 	}
+	if gateway.Fleet.Abroad != "" {
+		all[ir.OwnerLabel] = gateway.Fleet.UID
+	}
 	maps.Copy(all, selector(gateway))
+	return all
+}
+
+// annotations are the Gateway's own with others over them, and whose the object is where no owner can say so.
+func annotations(gateway ir.Gateway, others ...map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, gateway.Fleet.Annotations)
+	for _, more := range others {
+		maps.Copy(all, more)
+	}
+	if gateway.Fleet.Abroad != "" {
+		all[ir.OwnerAnnotation] = gateway.Name.String()
+	}
 	return all
 }
 
@@ -52,14 +69,29 @@ func selector(gateway ir.Gateway) map[string]string {
 	return map[string]string{ManagedByLabel: ManagedBy, instanceLabel: gateway.Fleet.Name}
 }
 
-// owner makes the objects leave with their Gateway. It does not block the Gateway's deletion: that would need a right on its finalizers.
-func owner(gateway ir.Gateway) *applymetav1.OwnerReferenceApplyConfiguration {
-	return applymetav1.OwnerReference().
+// owners makes the objects leave with their Gateway, if they are in its namespace; Gatewright removes others. It does not block the Gateway's deletion: that would need a
+// right on its finalizers.
+func owners(gateway ir.Gateway) []*applymetav1.OwnerReferenceApplyConfiguration {
+	if gateway.Fleet.Abroad != "" {
+		return nil
+	}
+	return []*applymetav1.OwnerReferenceApplyConfiguration{applymetav1.OwnerReference().
 		WithAPIVersion("gateway.networking.k8s.io/v1").
-		WithKind("Gateway").
+		WithKind(gatewayKind).
 		WithName(gateway.Name.Name).
 		WithUID(types.UID(gateway.Fleet.UID)).
-		WithController(true)
+		WithController(true)}
+}
+
+const gatewayKind = "Gateway"
+
+// OwnerOf is the Gateway whose fleet an object belongs to, and its UID. An object without an owner has one if it is in Gatewright's own namespace and says so.
+func OwnerOf(object metav1.Object, system string) (gateway ir.Name, uid string, ok bool) {
+	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
+		return ir.Name{Namespace: object.GetNamespace(), Name: owner.Name}, string(owner.UID), owner.Kind == gatewayKind
+	}
+	name, uid := object.GetAnnotations()[ir.OwnerAnnotation], object.GetLabels()[ir.OwnerLabel]
+	return ir.ParseName(name), uid, object.GetNamespace() == system && name != "" && uid != ""
 }
 
 // maxLabelValue is the longest value a label may have; names of Gateways and classes may be longer.

@@ -28,7 +28,7 @@ func Scale(gateway ir.Gateway) Object {
 	if proxies.DaemonSet || proxies.Autoscaling != nil || proxies.Replicas == nil {
 		return nil
 	}
-	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithSpec(applyappsv1.DeploymentSpec().WithReplicas(*proxies.Replicas))
 }
 
@@ -64,10 +64,10 @@ func autoscaler(gateway ir.Gateway) (Object, error) {
 		}
 		spec.WithBehavior(behavior)
 	}
-	return applyautoscalingv2.HorizontalPodAutoscaler(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applyautoscalingv2.HorizontalPodAutoscaler(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway)).
+		WithOwnerReferences(owners(gateway)...).
 		WithSpec(spec), nil
 }
 
@@ -102,9 +102,9 @@ func disruptionBudget(gateway ir.Gateway) Object {
 	default:
 		return nil
 	}
-	return applypolicyv1.PodDisruptionBudget(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applypolicyv1.PodDisruptionBudget(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway)).
+		WithOwnerReferences(owners(gateway)...).
 		WithSpec(spec)
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,13 +26,10 @@ func service(gateway ir.Gateway) Object {
 		spec.WithClusterIP(gateway.Fleet.ClusterAddresses[0])
 	}
 	tuneService(spec, kind, gateway.Fleet.Proxies.Service)
-	annotations := map[string]string{}
-	maps.Copy(annotations, gateway.Fleet.Annotations)
-	maps.Copy(annotations, gateway.Fleet.Proxies.Service.Annotations)
-	return applycorev1.Service(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applycorev1.Service(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway, gateway.Fleet.Proxies.Service.Annotations)).
+		WithOwnerReferences(owners(gateway)...).
 		WithSpec(spec)
 }
 

@@ -33,10 +33,10 @@ func workload(gateway ir.Gateway, settings Settings, hash string) (Object, error
 
 // deployment has a new proxy ready before an old one leaves. The number of them is somebody else's, see [Scale].
 func deployment(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyConfiguration) Object {
-	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway)).
+		WithOwnerReferences(owners(gateway)...).
 		WithSpec(applyappsv1.DeploymentSpec().
 			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
 			WithStrategy(applyappsv1.DeploymentStrategy().
@@ -49,10 +49,10 @@ func deployment(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyCo
 
 // daemonSet has a new proxy ready on a node before the old one there leaves.
 func daemonSet(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyConfiguration) Object {
-	return applyappsv1.DaemonSet(gateway.Fleet.Name, gateway.Name.Namespace).
+	return applyappsv1.DaemonSet(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
-		WithAnnotations(gateway.Fleet.Annotations).
-		WithOwnerReferences(owner(gateway)).
+		WithAnnotations(annotations(gateway)).
+		WithOwnerReferences(owners(gateway)...).
 		WithSpec(applyappsv1.DaemonSetSpec().
 			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
 			WithUpdateStrategy(applyappsv1.DaemonSetUpdateStrategy().

@@ -52,9 +52,10 @@ func takeAddresses(f *ir.Fleet, addresses []gwv1.GatewaySpecAddress) {
 
 // fleetAddresses is where the fleet can be reached: what the load balancer gave its Service, and the Service's own address where the
 // Gateway asks for one inside the cluster.
-func fleetAddresses(v *store.View, objects *store.Objects, key string, fleet ir.Fleet) (outside, inside []outcome.Address) {
+func fleetAddresses(v *store.View, objects *store.Objects, key string, gateway ir.Gateway) (outside, inside []outcome.Address) {
+	fleet := gateway.Fleet
 	service, ok := objects.Services.Get(v, key)
-	if !ok || !ownedBy(service, fleet.UID) {
+	if !ok || !ownedBy(service, gateway) {
 		return nil, nil
 	}
 	if !fleet.InClusterOnly {

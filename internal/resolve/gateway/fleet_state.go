@@ -20,9 +20,9 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		return nil, condition
 	}
 	fleet := r.Gateway.Fleet
-	key := store.Key(r.Gateway.Name.Namespace, fleet.Name)
-	outside, inside := fleetAddresses(v, objects, key, fleet)
-	available := availableProxies(v, objects, key, fleet)
+	key := store.Key(r.Gateway.FleetNamespace(), fleet.Name)
+	outside, inside := fleetAddresses(v, objects, key, r.Gateway)
+	available := availableProxies(v, objects, key, r.Gateway)
 	missing, missingInside := missingAddresses(fleet.Addresses, outside), missingAddresses(fleet.ClusterAddresses, inside)
 	switch {
 	case r.Held != "":
@@ -61,12 +61,12 @@ func workload(fleet ir.Fleet) store.Kind {
 }
 
 // availableProxies counts those of the workload there should be, and of the one it replaces as long as that is there.
-func availableProxies(v *store.View, objects *store.Objects, key string, fleet ir.Fleet) int32 {
+func availableProxies(v *store.View, objects *store.Objects, key string, gateway ir.Gateway) int32 {
 	available := int32(0)
-	if deployment, ok := objects.Deployments.Get(v, key); ok && ownedBy(deployment, fleet.UID) {
+	if deployment, ok := objects.Deployments.Get(v, key); ok && ownedBy(deployment, gateway) {
 		available += deployment.Status.AvailableReplicas
 	}
-	if daemons, ok := objects.DaemonSets.Get(v, key); ok && ownedBy(daemons, fleet.UID) {
+	if daemons, ok := objects.DaemonSets.Get(v, key); ok && ownedBy(daemons, gateway) {
 		available += daemons.Status.NumberAvailable
 	}
 	return available

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
@@ -84,7 +85,13 @@ func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv
 	if problem == "" {
 		problem = takeServiceType(&r.Gateway.Fleet)
 	}
+	if problem == "" && spec.Placement != nil && *spec.Placement == v1alpha1.PlacementGatewrightNamespace {
+		problem = placeAbroad(&r.Gateway, objects.System)
+	}
 	r.hold(problem)
+	if r.Held != "" {
+		findAbroad(v, objects, &r.Gateway)
+	}
 }
 
 // takeServiceType notes where a fleet can be reached whose Service is to be of another type than a Gateway has otherwise. A Gateway that asks

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -64,7 +65,7 @@ func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class R
 		return spec, fmt.Sprintf("ProxyConfig %s: %v", key, err)
 	}
 	if problem == "" {
-		problem = conflictingParameters(merged, key, class.Parameters)
+		problem = cmp.Or(foreignPlacement(own.Spec, spec, key), conflictingParameters(merged, key, class.Parameters))
 	}
 	return merged, problem
 }

@@ -11,7 +11,7 @@ import (
 // address until the class is back, and whatever we said of it is withdrawn.
 func released(gw *gwv1.Gateway, class ResolvedClass) Resolved {
 	r := Resolved{Generation: gw.Generation}
-	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: ir.Fleet{UID: string(gw.UID)}}
+	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: ir.Fleet{UID: string(gw.UID), Class: string(gw.Spec.GatewayClassName)}}
 	if !class.Foreign {
 		r.Generation++
 		r.Gateway.Fleet.Name = ir.FleetName(gw.Name, string(gw.Spec.GatewayClassName))

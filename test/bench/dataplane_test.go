@@ -88,6 +88,7 @@ type racer struct {
 func newRace(t *testing.T) (s *site, ours, bare racer) {
 	t.Helper()
 	w := live.New(t)
+	remember(w)
 	certificate, key := live.KeyPair(t, fastHost)
 	w.Make(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS,

@@ -43,3 +43,13 @@ func kernel() string {
 	}
 	return strings.TrimSpace(string(content))
 }
+
+// loadAverage is how many processes wanted to run in the last minute.
+func loadAverage() string {
+	content, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(content), " ")
+	return first
+}

@@ -34,6 +34,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	leaveNothing()
 	os.Exit(live.Run(m))
 }
 
@@ -52,6 +53,9 @@ func open(t *testing.T) *figures.Run {
 		run.Command = fmt.Sprintf("make bench CLASS=%s ROUTES=%s", *class, *sizes)
 	}
 	run.Machine = machine()
+	if run.Load == "" {
+		run.Load = loadAverage()
+	}
 	return run
 }
 

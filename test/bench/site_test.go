@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,11 +61,12 @@ func newSite(t *testing.T, gateways int) *site {
 	s := &site{ask: newAsker()}
 	for i := range gateways {
 		w := live.New(t)
+		remember(w)
 		if i == 0 {
 			s.pods = w.Echo(t, "echo", 2)
 			s.watcher = newWatcher(t, w)
 		}
-		s.watcher.ours[w.Namespace] = true
+		s.watcher.own(w.Namespace)
 		s.tenants = append(s.tenants, s.newTenant(t, w))
 	}
 	for _, tenant := range s.tenants {
@@ -148,10 +150,11 @@ func (s *site) fill(t *testing.T, n int) figures.Fill {
 	}
 	created := make(chan int, f.Added)
 	results := make(chan figures.Probe, checkers)
+	var serving atomic.Int64
 	for range checkers {
-		go func() { results <- s.check(t, created) }()
+		go func() { results <- s.check(t, created, &serving) }()
 	}
-	shown := every(showEvery, func() { progress("%d of %d routes are being served", n-len(created), n) })
+	shown := every(showEvery, func() { progress("%d of %d routes serve", serving.Load(), f.Added) })
 	start := time.Now()
 	s.tenants[0].MakeMany(t, f.Added, func(i int) client.Object {
 		created <- s.routes + i
@@ -169,6 +172,8 @@ func (s *site) fill(t *testing.T, n int) figures.Fill {
 	}
 	s.waitAttached(t)
 	f.Settled = time.Since(start).Seconds()
+	s.waitAnswered(t, n)
+	f.Answered = time.Since(start).Seconds()
 	s.quiet(t)
 	f.RouteStatusWrites = s.watcher.writes("HTTPRoute") - routeWrites
 	f.GatewayStatusWrites = s.watcher.writes("Gateway") - gatewayWrites
@@ -178,13 +183,14 @@ func (s *site) fill(t *testing.T, n int) figures.Fill {
 }
 
 // check waits for routes to be served, one after the other.
-func (s *site) check(t *testing.T, created <-chan int) figures.Probe {
+func (s *site) check(t *testing.T, created <-chan int, serving *atomic.Int64) figures.Probe {
 	var p figures.Probe
 	for i := range created {
 		if err := s.ask.untilEvery(t.Context(), fillPause, appears(s.of(i).address, hostOf(i)), &p); err != nil {
 			t.Error(err)
 			break
 		}
+		serving.Add(1)
 	}
 	return p
 }
@@ -196,6 +202,21 @@ func (s *site) waitAttached(t *testing.T) {
 		want[tenant.Namespace] = tenant.attached
 	}
 	live.Eventually(t, 5*time.Minute, 5*time.Millisecond, func(context.Context) error { return s.watcher.attachedRight(want) })
+}
+
+// waitAnswered waits until every route has a status.
+func (s *site) waitAnswered(t *testing.T, n int) {
+	t.Helper()
+	var keys []string
+	for i := s.routes; i < n; i++ {
+		keys = append(keys, client.ObjectKeyFromObject(s.route(i)).String())
+	}
+	live.Eventually(t, 5*time.Minute, 20*time.Millisecond, func(context.Context) error {
+		if missing := s.watcher.unanswered(keys); missing > 0 {
+			return fmt.Errorf("%d of %d routes have no status", missing, len(keys))
+		}
+		return nil
+	})
 }
 
 // quiet waits until nobody writes a status any more.

@@ -27,7 +27,9 @@ type watcher struct {
 	ours         map[string]bool
 	statusWrites map[string]int
 	attached     map[string]int32
-	expected     map[*expected]bool
+	// answered are the routes that have a status.
+	answered map[string]bool
+	expected map[*expected]bool
 	// known are the objects as they were seen last. Informers that take events in batches may tell of an update as if the object were new.
 	known map[types.UID]known
 }
@@ -50,7 +52,7 @@ func newWatcher(t *testing.T, w *live.World) *watcher {
 	if err != nil {
 		t.Fatalf("make a cache: %v", err)
 	}
-	seen := &watcher{ours: map[string]bool{}, statusWrites: map[string]int{}, attached: map[string]int32{}, expected: map[*expected]bool{}, known: map[types.UID]known{}}
+	seen := &watcher{ours: map[string]bool{}, statusWrites: map[string]int{}, attached: map[string]int32{}, answered: map[string]bool{}, expected: map[*expected]bool{}, known: map[types.UID]known{}}
 	for _, kind := range []client.Object{&gwv1.HTTPRoute{}, &gwv1.Gateway{}, &discoveryv1.EndpointSlice{}} {
 		informer, err := informers.GetInformer(t.Context(), kind, cache.BlockUntilSynced(false))
 		if err != nil {
@@ -84,8 +86,13 @@ func (w *watcher) seen(o any) {
 	if !w.ours[object.GetNamespace()] {
 		return
 	}
-	if gateway, ok := object.(*gwv1.Gateway); ok && len(gateway.Status.Listeners) > 0 {
-		w.attached[gateway.Namespace] = gateway.Status.Listeners[0].AttachedRoutes
+	switch o := object.(type) {
+	case *gwv1.Gateway:
+		if len(o.Status.Listeners) > 0 {
+			w.attached[o.Namespace] = o.Status.Listeners[0].AttachedRoutes
+		}
+	case *gwv1.HTTPRoute:
+		w.answered[o.Namespace+"/"+o.Name] = len(o.Status.Parents) > 0
 	}
 	// What changes an object but not its generation changes its status, or its metadata, which nobody does here.
 	is := known{object.GetResourceVersion(), object.GetGeneration()}
@@ -94,6 +101,13 @@ func (w *watcher) seen(o any) {
 	if ok && was.version != is.version && was.generation == is.generation {
 		w.statusWrites[reflect.TypeOf(object).Elem().Name()]++
 	}
+}
+
+// own makes the writes in a namespace count.
+func (w *watcher) own(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ours[namespace] = true
 }
 
 // expect returns when an object is seen for the first time from now on.
@@ -127,6 +141,19 @@ func (w *watcher) writes(kind string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.statusWrites[kind]
+}
+
+// unanswered counts the routes that have no status.
+func (w *watcher) unanswered(routes []string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, key := range routes {
+		if !w.answered[key] {
+			n++
+		}
+	}
+	return n
 }
 
 // attachedRight says what is wrong with the number of routes that Gateways say to have.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"net/http"
+	"time"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // The ports that an Envoy started with one of these configurations listens on.
@@ -66,6 +68,7 @@ func Static(way Way) ([]byte, error) {
 		m := manager()
 		m.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: table(way.Host, toCluster("backend"))}
 		m.AccessLog = accessLog(logged)
+		atTheEdge(m)
 		return m
 	}
 	tls := &tlsv3.DownstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
@@ -83,6 +86,20 @@ func Static(way Way) ([]byte, error) {
 			LoadAssignment:       assignment("backend", way.Backend, way.BackendPort),
 		}},
 	}})
+}
+
+// atTheEdge is what Envoy's own guide for proxies that face the internet says: trust nobody, normalise, limit.
+func atTheEdge(m *hcmv3.HttpConnectionManager) {
+	m.UseRemoteAddress = wrapperspb.Bool(true)
+	m.NormalizePath = wrapperspb.Bool(true)
+	m.CommonHttpProtocolOptions = &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(time.Hour)}
+	m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{
+		MaxConcurrentStreams:        wrapperspb.UInt32(100),
+		InitialStreamWindowSize:     wrapperspb.UInt32(64 * 1024),
+		InitialConnectionWindowSize: wrapperspb.UInt32(1024 * 1024),
+	}
+	m.StreamIdleTimeout = durationpb.New(5 * time.Minute)
+	m.RequestHeadersTimeout = durationpb.New(10 * time.Second)
 }
 
 // logged is what an access log should have: when, who, what, with which result and how fast.

@@ -19,6 +19,8 @@ type Run struct {
 	Command string    `json:"command,omitempty"`
 	Date    time.Time `json:"date"`
 	Machine string    `json:"machine,omitempty"`
+	// Load is the machine's load average before anything was done: what else it was busy with.
+	Load string `json:"load,omitempty"`
 	// Envoy is the image of the proxies, which the limits are measured with too.
 	Envoy string `json:"envoy,omitempty"`
 	// Controllers is how many replicas of the controller there are. What they take is added up.
@@ -48,10 +50,11 @@ type Point struct {
 type Fill struct {
 	From  int `json:"from"`
 	Added int `json:"added"`
-	// Seconds from the first write: to the end of the last one, to the last route that serves, to the last change of attachedRoutes.
-	Written float64 `json:"written"`
-	Serving float64 `json:"serving"`
-	Settled float64 `json:"settled"`
+	// Seconds from the first write: to the end of the last one, to the last route that serves, to attachedRoutes being right, to the last route having a status.
+	Written  float64 `json:"written"`
+	Serving  float64 `json:"serving"`
+	Settled  float64 `json:"settled"`
+	Answered float64 `json:"answered"`
 	// Writes of status, by kind, as a watch saw them.
 	RouteStatusWrites   int            `json:"routeStatusWrites"`
 	GatewayStatusWrites int            `json:"gatewayStatusWrites"`

@@ -77,26 +77,26 @@ func probeTable(points []*Point) Table {
 // fillTable adds up the steps in which routes came, where each begins with what the one before ended with.
 func fillTable(points []*Point) Table {
 	t := Table{Title: "All routes, from nothing (s)", Rows: [][]string{{
-		"routes", "written", "all serve", "attachedRoutes right", "status writes: routes", "Gateways", "controller CPU", "controller memory", "proxy memory per route", "edits: not 200",
+		"routes", "written", "all serve", "attachedRoutes right", "all have a status", "status writes: routes", "Gateways", "controller CPU", "controller memory", "proxy memory per route", "edits: not 200",
 	}}}
 	have, sofar := 0, Fill{}
 	for _, p := range points {
 		f := p.Fill
-		cells := []string{"–", "–", "–", "–", "–", "–"}
+		cells := slices.Repeat([]string{"–"}, 7)
 		if f.From == have || f.From == 0 {
 			if f.From == 0 {
 				sofar = Fill{}
 			}
 			// A step ends when everything has settled, and the next begins then.
-			written, serving := sofar.Settled+f.Written, sofar.Settled+f.Serving
-			sofar.Settled += f.Settled
+			before := sofar.Answered
+			sofar.Answered += max(f.Answered, f.Settled, f.Serving)
 			sofar.RouteStatusWrites += f.RouteStatusWrites
 			sofar.GatewayStatusWrites += f.GatewayStatusWrites
 			sofar.ControllerCPU += f.ControllerCPU
 			have = p.Routes
 			cells = []string{
-				fmt.Sprintf("%.1f", written), fmt.Sprintf("%.1f", serving), fmt.Sprintf("%.1f", sofar.Settled),
-				Grouped(sofar.RouteStatusWrites), Grouped(sofar.GatewayStatusWrites), fmt.Sprintf("%.1f", sofar.ControllerCPU),
+				seconds(before + f.Written), seconds(before + f.Serving), seconds(before + f.Settled), seconds(before + f.Answered),
+				Grouped(sofar.RouteStatusWrites), Grouped(sofar.GatewayStatusWrites), seconds(sofar.ControllerCPU),
 			}
 		}
 		cells = append([]string{Grouped(p.Routes)}, cells...)
@@ -104,6 +104,8 @@ func fillTable(points []*Point) Table {
 	}
 	return t
 }
+
+func seconds(v float64) string { return fmt.Sprintf("%.1f", v) }
 
 func perRoute(p *Point) string {
 	if p.Memory.Proxies == 0 || p.Memory.ProxiesEmpty == 0 {

@@ -26,6 +26,8 @@ FUZZTIME ?= 30s
 SETS ?= 0
 SEED ?= 1
 FIRST ?= 0
+# Sets of rules to be asked as lists and as trees.
+TREES ?= 300
 
 ##@ Everyday
 
@@ -120,10 +122,14 @@ microbench: $(BENCHSTAT) ## Run the benchmarks of single packages (BENCH=regexp 
 	go test -run='^$$' -bench='$(BENCH)' -benchmem -benchtime=$(BENCHTIME) -count=$(BENCHCOUNT) ./internal/... | tee $(CACHE)/bench.txt
 	$(BENCHSTAT) $(CACHE)/bench.txt
 
+.PHONY: scale
+scale: $(CLUSTER) ## Measure 100,000 routes, 1,000 proxies and hosts with many rules, without a cluster, and write docs/scale/ (wants wrk)
+	ENVOY=$$($(CLUSTER) envoy | tail -n 1) go run -C test ./scale -out=$(abspath docs/scale)
+
 .PHONY: fuzz
-fuzz: $(GOTESTSUM) $(CLUSTER) ## Run each fuzz test for FUZZTIME=30s, and worlds of objects against a live Envoy (SETS=10000 SEED=1 FIRST=0)
+fuzz: $(GOTESTSUM) $(CLUSTER) ## Run each fuzz test for FUZZTIME=30s, and worlds of objects against a live Envoy (SETS=10000 SEED=1 FIRST=0), and trees of rules (TREES=4000)
 	hack/fuzz.sh $(FUZZTIME)
-	TESTFLAGS='-seed=$(SEED) -first=$(FIRST) $(if $(filter-out 0,$(SETS)),-sets=$(SETS),-fuzztime=$(FUZZTIME))' hack/fuzz-envoy.sh $(GOTESTSUM)
+	TESTFLAGS='-seed=$(SEED) -first=$(FIRST) -trees=$(TREES) $(if $(filter-out 0,$(SETS)),-sets=$(SETS),-fuzztime=$(FUZZTIME))' hack/fuzz-envoy.sh $(GOTESTSUM)
 
 .PHONY: fuzz-short
 fuzz-short: $(GOTESTSUM) $(CLUSTER) ## Give a live Envoy two minutes of worlds

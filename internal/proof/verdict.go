@@ -61,7 +61,7 @@ func (k *Keeper) SetRoute(kind store.Kind, key string, o outcome.Route) {
 				condition = verdict(parent.Gateway)
 			}
 			condition.Type = outcome.RouteProgrammed
-			parent.Conditions = append(slices.Clone(parent.Conditions), condition)
+			parent.Conditions = slices.Concat(parent.Conditions, []outcome.Condition{condition})
 		}
 		k.Statuses.SetRoute(kind, key, judged)
 	})

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/proof"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/status"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// plane is a control plane as it is assembled in production, but for what needs a cluster: informers, the objects of fleets, and the writing of status. The
+// writer remembers what it would write.
+type plane struct {
+	cache    *xds.Cache
+	proofs   *proof.Keeper
+	pipeline *pipeline.Pipeline
+	// applied receives whenever changes have been handed to the cache, endpoints when assignments have.
+	applied, endpoints chan struct{}
+	// instant has every Gateway's proxies hold what they should as soon as they should, for as long as there are no real ones.
+	instant bool
+	stop    func()
+
+	mu     sync.Mutex
+	counts counts
+}
+
+// counts is how much was handed to the cache.
+type counts struct{ resources, gateways, assignments int }
+
+func (c counts) minus(d counts) counts {
+	return counts{c.resources - d.resources, c.gateways - d.gateways, c.assignments - d.assignments}
+}
+
+func (p *plane) counted() counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts
+}
+
+func (p *plane) count(resources, gateways, assignments int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.resources += resources
+	p.counts.gateways += gateways
+	p.counts.assignments += assignments
+}
+
+func newPlane(s site, proxies int) *plane {
+	p := &plane{cache: xds.NewCache(), applied: make(chan struct{}, 1), endpoints: make(chan struct{}, 1), instant: proxies == 0}
+	registry := prometheus.NewRegistry()
+	log := slog.New(slog.DiscardHandler)
+	writer := status.NewWriter(status.Options{Controller: gateway.ControllerName, Log: log, Metrics: registry})
+	p.proofs = proof.New(statuses{writer}, registry)
+	for i := range s.gateways {
+		slice := pods(i, max(proxies/s.gateways, 1))
+		p.proofs.Endpoints(store.KeyOf(slice), slice)
+		p.proofs.Fleet(ir.Name{Namespace: namespace, Name: name("gateway", i)}, store.Key(namespace, name("gateway", i)))
+		if p.instant {
+			p.proofs.Connected(first(store.Key(namespace, name("gateway", i))))
+		}
+	}
+	p.pipeline = pipeline.New(pipeline.Outputs{Proxies: p, Fleets: fleets{}, Selectors: selectors{}, Statuses: p.proofs, Proofs: p.proofs}, registry)
+	return p
+}
+
+// first is the first proxy of a Gateway.
+func first(gateway string) xds.Identity {
+	return xds.Identity{Gateway: gateway, Pod: "proxy" + gateway[len(store.Key(namespace, "gateway")):] + "-0"}
+}
+
+// start does what is done before the first proxy is let in.
+func (p *plane) start() {
+	p.pipeline.Start()
+	p.cache.Open()
+}
+
+// run follows changes until the plane is closed.
+func (p *plane) run() {
+	for _, rung := range []chan struct{}{p.applied, p.endpoints} {
+		select {
+		case <-rung:
+		default:
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wait sync.WaitGroup
+	wait.Go(func() { p.pipeline.Run(ctx) })
+	wait.Go(func() { p.proofs.Run(ctx) })
+	p.stop = func() {
+		cancel()
+		wait.Wait()
+	}
+}
+
+// Apply implements [pipeline.Proxies].
+func (p *plane) Apply(changes []xds.Change) map[string]string {
+	states := p.cache.Apply(changes)
+	p.count(len(changes), len(states), 0)
+	if p.instant {
+		for gateway, state := range states {
+			p.proofs.Holds(first(gateway), state)
+		}
+	}
+	if len(changes) > 0 {
+		ring(p.applied)
+	}
+	return states
+}
+
+// ApplyEndpoints implements [pipeline.Proxies].
+func (p *plane) ApplyEndpoints(changes map[string]*xds.Resource) {
+	p.cache.ApplyEndpoints(changes)
+	p.count(0, 0, len(changes))
+	if len(changes) > 0 {
+		ring(p.endpoints)
+	}
+}
+
+func ring(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// fleets and selectors take what would become objects of the cluster.
+type fleets struct{}
+
+func (fleets) Set(ir.Gateway)            {}
+func (fleets) Release(ir.Name, ir.Fleet) {}
+func (fleets) Delete(ir.Name)            {}
+func (fleets) Hold(ir.Gateway)           {}
+
+type selectors struct{}
+
+func (selectors) Set(ir.Selector)         {}
+func (selectors) Release(ir.Name, string) {}
+func (selectors) Delete(ir.Name)          {}
+
+// statuses lets the pipeline, which knows kinds by the store's names, speak to the writer.
+type statuses struct{ *status.Writer }
+
+func (s statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
+	s.Writer.SetRoute(status.Kind(kind), key, o)
+}
+
+func (s statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
+	s.Writer.SetPolicy(status.Kind(kind), key, o)
+}
+
+func (s statuses) Forget(kind store.Kind, key string) { s.Writer.Forget(status.Kind(kind), key) }

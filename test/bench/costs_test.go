@@ -25,11 +25,13 @@ type meter struct {
 	replicas       float64
 	computed, sent map[string]float64
 	bytes, writes  map[string]float64
+	// rounds are the seconds that were spent in each lane.
+	rounds map[string]float64
 }
 
 func (s *site) meter(t *testing.T) meter {
 	t.Helper()
-	m := meter{computed: map[string]float64{}, sent: map[string]float64{}, bytes: map[string]float64{}, writes: map[string]float64{}}
+	m := meter{computed: map[string]float64{}, sent: map[string]float64{}, bytes: map[string]float64{}, writes: map[string]float64{}, rounds: map[string]float64{}}
 	controllers := s.controllers(t)
 	for i := range controllers {
 		metrics, err := live.ReadMetrics(t.Context(), &controllers[i])
@@ -42,6 +44,7 @@ func (s *site) meter(t *testing.T) meter {
 			&m.sent:     metrics.By("gatewright_xds_resources_sent_total", "type"),
 			&m.bytes:    metrics.By("gatewright_xds_bytes_sent_total", "type"),
 			&m.writes:   metrics.By("gatewright_status_writes_total", "kind"),
+			&m.rounds:   metrics.By("gatewright_pipeline_round_seconds_sum", "lane"),
 		} {
 			for name, value := range values {
 				(*into)[name] += value
@@ -79,6 +82,9 @@ func (s *site) cost(t *testing.T, change func(i int)) figures.Cost {
 	after := s.still(t)
 	for name, bytes := range after.bytes {
 		cost.Bytes += (bytes - before.bytes[name]) / costChanges
+	}
+	for _, seconds := range perChange(before.rounds, after.rounds, after.replicas) {
+		cost.Pipeline += seconds
 	}
 	cost.Computed = perChange(before.computed, after.computed, after.replicas)
 	cost.Sent = perChange(before.sent, after.sent, 1)

@@ -211,7 +211,7 @@ func (s *site) waitAnswered(t *testing.T, n int) {
 	for i := s.routes; i < n; i++ {
 		keys = append(keys, client.ObjectKeyFromObject(s.route(i)).String())
 	}
-	live.Eventually(t, 5*time.Minute, 20*time.Millisecond, func(context.Context) error {
+	live.Eventually(t, 5*time.Minute, 200*time.Millisecond, func(context.Context) error {
 		if missing := s.watcher.unanswered(keys); missing > 0 {
 			return fmt.Errorf("%d of %d routes have no status", missing, len(keys))
 		}

@@ -99,6 +99,8 @@ type Cost struct {
 	Changes int `json:"changes"`
 	// CPU is in seconds, of all controllers together.
 	CPU float64 `json:"cpu"`
+	// Pipeline is how many seconds passed in one replica from taking changes to having handed out what follows from them.
+	Pipeline float64 `json:"pipeline"`
 	// Computed is how many values each stage of a controller computed, of one replica.
 	Computed map[string]float64 `json:"computed,omitempty"`
 	// Sent is how many resources of each type were sent to proxies; Bytes is what they weighed.

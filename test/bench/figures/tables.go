@@ -147,7 +147,7 @@ func endpointTable(points []*Point) Table {
 func (r *Run) CostTable(gateways int) Table {
 	points := r.shape(gateways)
 	t := Table{Title: "What one change costs", Rows: [][]string{{
-		"change", "routes", "controller CPU (ms)", "values computed, by one replica", "resources sent", "bytes sent", "status writes",
+		"change", "routes", "controller CPU (ms)", "of one replica's pipeline (ms)", "values computed, by one replica", "resources sent", "bytes sent", "status writes",
 	}}}
 	kinds := map[string]bool{}
 	for _, p := range points {
@@ -159,12 +159,20 @@ func (r *Run) CostTable(gateways int) Table {
 		for _, p := range points {
 			if c, ok := p.Costs[kind]; ok {
 				t.Rows = append(t.Rows, []string{
-					kind, Grouped(p.Routes), short(c.CPU * 1000), listed(c.Computed), listed(c.Sent), fmt.Sprintf("%.0f", c.Bytes), listed(c.StatusWrites),
+					kind, Grouped(p.Routes), short(c.CPU * 1000), orNone(c.Pipeline * 1000), listed(c.Computed), listed(c.Sent), fmt.Sprintf("%.0f", c.Bytes), listed(c.StatusWrites),
 				})
 			}
 		}
 	}
 	return t
+}
+
+// orNone is a figure that not everybody tells.
+func orNone(v float64) string {
+	if v == 0 {
+		return "–"
+	}
+	return short(v)
 }
 
 // listed is a sum and what it consists of.

@@ -38,9 +38,15 @@ func TestMain(m *testing.M) {
 	os.Exit(live.Run(m))
 }
 
+// opened are the figures of this run, of whichever test.
+var opened *figures.Run
+
 // open begins the figures of this run, or goes on with those there are.
 func open(t *testing.T) *figures.Run {
 	t.Helper()
+	if opened != nil {
+		return opened
+	}
 	run, err := figures.Load(*out)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +62,7 @@ func open(t *testing.T) *figures.Run {
 	if run.Load == "" {
 		run.Load = loadAverage()
 	}
+	opened = run
 	return run
 }
 

@@ -28,7 +28,7 @@ type streamFigures struct {
 	Proxies, Routes, Gateways int
 	// Connected is how long it takes until all have everything after the first has connected, and ConnectedCPU what the control plane needs for it.
 	Connected, ConnectedCPU time.Duration
-	// Memory is what each stream needs while nothing happens: heap and stacks.
+	// Memory is what each stream needs while nothing happens: heap and stacks. It means something only if nothing else runs in the process.
 	Memory uint64
 	// IdleCPU is the part of a processor that all of them need while nothing happens.
 	IdleCPU float64

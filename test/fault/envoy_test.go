@@ -39,25 +39,42 @@ func process(t *testing.T, proxy *corev1.Pod) int {
 	return found
 }
 
-// admin asks a proxy's administration.
-func admin(t *testing.T, proxy *corev1.Pod, path string) io.ReadCloser {
+// adminClient talks to a proxy's administration, whatever the host is called.
+func adminClient(t *testing.T, proxy *corev1.Pod) *http.Client {
 	t.Helper()
 	socket := fmt.Sprintf("/proc/%d/root%s", process(t, proxy), adminSocket)
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
 	}}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://envoy"+path, http.NoBody)
+}
+
+// admin asks a proxy's administration.
+func admin(t *testing.T, proxy *corev1.Pod, path string) io.ReadCloser {
+	t.Helper()
+	body, err := askAdmin(t.Context(), adminClient(t, proxy), path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask proxy %s: %v", proxy.Name, err)
+	}
+	return body
+}
+
+func askAdmin(ctx context.Context, client *http.Client, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy"+path, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("ask for %s: %w", path, err)
 	}
 	response, err := client.Do(request)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("ask proxy %s for %s: %v", proxy.Name, path, err)
+	if err != nil {
+		return nil, fmt.Errorf("ask for %s: %w", path, err)
 	}
-	return response.Body
+	if response.StatusCode != http.StatusOK {
+		_ = response.Body.Close()
+		return nil, fmt.Errorf("ask for %s: %s", path, response.Status)
+	}
+	return response.Body, nil
 }
 
 // stats reads the counters and gauges of a proxy.

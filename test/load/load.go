@@ -23,6 +23,11 @@ type Plan struct {
 	// Fresh opens a connection for each request. With an https URL that is a handshake each, in which the host is named; who answers must
 	// have a certificate for it.
 	Fresh bool
+	// HTTP2 speaks HTTP/2 without TLS, as a gRPC client would.
+	HTTP2 bool
+	// Once posts a body that can not be sent again: Go's client then never tries a request twice, not even one that a closed connection
+	// has swallowed.
+	Once bool
 	// Rate is how many requests are sent in a second.
 	Rate int
 	// Workers is how many requests can be under way; a tick that finds none free is counted as a failure, so that a stall is seen.
@@ -69,11 +74,7 @@ type Run struct {
 	client *http.Client
 	cancel context.CancelFunc
 	done   chan struct{}
-	// started is when the sending began.
-	started time.Time
-
-	mu     sync.Mutex
-	result Result
+	tally  *tally
 }
 
 // Start begins to send.
@@ -87,10 +88,9 @@ func Start(ctx context.Context, plan Plan) *Run {
 			// An answer is taken as it is.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		cancel:  cancel,
-		done:    make(chan struct{}),
-		started: time.Now(),
-		result:  Result{Failures: map[string]int{}},
+		cancel: cancel,
+		done:   make(chan struct{}),
+		tally:  newTally(),
 	}
 	go r.loop(ctx)
 	return r
@@ -100,7 +100,11 @@ func Start(ctx context.Context, plan Plan) *Run {
 type hostKey struct{}
 
 func transport(plan Plan) *http.Transport {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(!plan.HTTP2)
+	protocols.SetUnencryptedHTTP2(plan.HTTP2)
 	return &http.Transport{
+		Protocols:           protocols,
 		MaxIdleConnsPerHost: plan.Workers, DisableKeepAlives: plan.Fresh,
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			host, _ := ctx.Value(hostKey{}).(string)
@@ -118,7 +122,7 @@ func (r *Run) Stop() Result {
 	r.cancel()
 	<-r.done
 	r.client.CloseIdleConnections()
-	return r.result
+	return r.tally.result
 }
 
 func (r *Run) loop(ctx context.Context) {
@@ -145,7 +149,7 @@ func (r *Run) loop(ctx context.Context) {
 				r.send(host)
 			})
 		default:
-			r.record("not sent: all requests that may be under way are waiting", 0)
+			r.tally.record("not sent: all requests that may be under way are waiting", 0)
 		}
 	}
 }
@@ -153,12 +157,16 @@ func (r *Run) loop(ctx context.Context) {
 // send is not bound to the run's context: a request under way at the end is answered or times out by itself.
 func (r *Run) send(host string) {
 	start := time.Now()
-	r.record(r.once(host), time.Since(start))
+	r.tally.record(r.once(host), time.Since(start))
 }
 
 // once returns why the request failed, or nothing.
 func (r *Run) once(host string) string {
-	request, err := http.NewRequestWithContext(context.WithValue(context.Background(), hostKey{}, host), http.MethodGet, r.plan.URL, http.NoBody)
+	method, body := http.MethodGet, io.Reader(http.NoBody)
+	if r.plan.Once {
+		method, body = http.MethodPost, io.LimitReader(strings.NewReader("once"), 4)
+	}
+	request, err := http.NewRequestWithContext(context.WithValue(context.Background(), hostKey{}, host), method, r.plan.URL, body)
 	if err != nil {
 		return err.Error()
 	}
@@ -175,19 +183,4 @@ func (r *Run) once(host string) string {
 		return "status " + response.Status
 	}
 	return ""
-}
-
-func (r *Run) record(failure string, took time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.result.Sent++
-	r.result.Slowest = max(r.result.Slowest, took)
-	if failure == "" {
-		return
-	}
-	r.result.Last = time.Since(r.started)
-	if len(r.result.Failures) == 0 {
-		r.result.First = r.result.Last
-	}
-	r.result.Failures[failure]++
 }

@@ -1,0 +1,211 @@
+//go:build fault
+
+package fault
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/test/live"
+)
+
+// TestCase26BackendsRolled replaces every pod of a Service under load. The pods do what a pod must: they are ready when they serve, and serve for a few
+// seconds longer when they are to end.
+func TestCase26BackendsRolled(t *testing.T) {
+	t.Parallel()
+	const limit = time.Second
+	c := begin(t, "26", "every pod of a backend is replaced under load")
+	w := newWorld(t)
+	pods := amount(100, 25)
+	selector := client.MatchingLabels{"app": "rolled"}
+	w.rollable(t, "rolled", int32(pods)) //nolint:gosec // a hundred
+	w.EchoService(t, "rolled")
+	w.Route(t, "rolled", gatewayName, "rolled.example.com", "rolled")
+	w.WaitServed(t, w.address, "rolled.example.com")
+
+	watch := w.watchEndpoints(t, w.OneProxy(t, gatewayName), selector)
+	old := watch.known()
+	run := w.startLoad(t, "rolled.example.com")
+	w.Roll(t, selector)
+	took := w.WaitReplaced(t, selector, old)
+	result := run.Stop()
+	stale := watch.stop()
+	c.note("%d pods replaced in %s", len(old), rounded(took))
+	c.load(result)
+	c.exactly(len(stale), "pods seen leaving", len(old))
+	var slowest time.Duration
+	for _, after := range stale {
+		slowest = max(slowest, after)
+	}
+	c.took(slowest, "gone from the proxy within", limit)
+}
+
+// rollable starts pods that can be replaced without losing a request.
+func (w *world) rollable(t *testing.T, name string, replicas int32) {
+	t.Helper()
+	w.Echo(t, name, 1)
+	deployment := &appsv1.Deployment{}
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, deployment); err != nil {
+		t.Fatal(err)
+	}
+	before := deployment.DeepCopy()
+	pod := &deployment.Spec.Template.Spec
+	pod.Containers[0].ReadinessProbe = &corev1.Probe{
+		PeriodSeconds: 1,
+		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/health", Port: intstr.FromInt32(live.EchoPort)}},
+	}
+	pod.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
+	deployment.Spec.Replicas = &replicas
+	if err := w.Patch(t.Context(), deployment, client.MergeFrom(before)); err != nil {
+		t.Fatalf("change %s: %v", name, err)
+	}
+	live.Eventually(t, 5*time.Minute, 500*time.Millisecond, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKeyFromObject(deployment), deployment); err != nil {
+			return fmt.Errorf("get %s: %w", name, err)
+		}
+		status := deployment.Status
+		if status.ObservedGeneration != deployment.Generation || status.UpdatedReplicas != replicas || status.ReadyReplicas != replicas || status.Replicas != replicas {
+			return fmt.Errorf("%d of %d pods of %s are ready", status.ReadyReplicas, replicas, name)
+		}
+		return nil
+	})
+}
+
+// endpointWatch measures how long pods that are to end stay in a proxy.
+type endpointWatch struct {
+	end  context.CancelFunc
+	done sync.WaitGroup
+
+	mu   sync.Mutex
+	pods map[string]*watchedPod
+}
+
+type watchedPod struct {
+	address string
+	// leaving is when it was seen that the pod is to end, gone how long after that the proxy no longer had it, or zero.
+	leaving time.Time
+	gone    time.Duration
+}
+
+// watchEndpoints begins to compare the pods with what a proxy has, ten times a second.
+func (w *world) watchEndpoints(t *testing.T, proxy *corev1.Pod, selector client.MatchingLabels) *endpointWatch {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	watch := &endpointWatch{end: cancel, pods: map[string]*watchedPod{}}
+	admin := adminClient(t, proxy)
+	look := func() error {
+		var pods corev1.PodList
+		if err := w.List(ctx, &pods, client.InNamespace(w.Namespace), selector); err != nil {
+			return fmt.Errorf("list pods: %w", err)
+		}
+		held, err := addresses(ctx, admin)
+		if err == nil {
+			watch.see(pods.Items, held)
+		}
+		return err
+	}
+	if err := look(); err != nil {
+		t.Fatal(err)
+	}
+	watch.done.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := look(); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	return watch
+}
+
+func (e *endpointWatch) see(pods []corev1.Pod, held map[string]bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	for i := range pods {
+		pod := e.pods[pods[i].Name]
+		if pod == nil {
+			pod = &watchedPod{}
+			e.pods[pods[i].Name] = pod
+		}
+		pod.address = pods[i].Status.PodIP
+		if pods[i].DeletionTimestamp != nil && pod.leaving.IsZero() {
+			pod.leaving = now
+		}
+	}
+	for _, pod := range e.pods {
+		if !pod.leaving.IsZero() && pod.gone == 0 && !held[pod.address] {
+			pod.gone = max(now.Sub(pod.leaving), time.Millisecond)
+		}
+	}
+}
+
+// known names the pods that were seen.
+func (e *endpointWatch) known() map[string]bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	names := map[string]bool{}
+	for name := range e.pods {
+		names[name] = true
+	}
+	return names
+}
+
+// stop ends it and returns how long each pod that left was still held.
+func (e *endpointWatch) stop() map[string]time.Duration {
+	e.end()
+	e.done.Wait()
+	stale := map[string]time.Duration{}
+	for name, pod := range e.pods {
+		switch {
+		case pod.leaving.IsZero():
+		case pod.gone == 0:
+			stale[name] = time.Hour
+		default:
+			stale[name] = pod.gone
+		}
+	}
+	return stale
+}
+
+// addresses are those that a proxy holds as endpoints.
+func addresses(ctx context.Context, admin *http.Client) (map[string]bool, error) {
+	body, err := askAdmin(ctx, admin, "/clusters")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	held := map[string]bool{}
+	lines := bufio.NewScanner(body)
+	for lines.Scan() {
+		// cluster::198.18.16.7:3000::cx_active::0
+		if parts := strings.Split(lines.Text(), "::"); len(parts) > 2 {
+			if host, _, err := net.SplitHostPort(parts[1]); err == nil {
+				held[host] = true
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the endpoints: %w", err)
+	}
+	return held, nil
+}

@@ -25,10 +25,7 @@ func TestCase23ProxyLeaves(t *testing.T) {
 
 	w.ScaleProxies(t, gatewayName, 2)
 	victim := process(t, &w.WaitProxies(t, gatewayName, 2)[0])
-	run := load.Start(t.Context(), load.Plan{
-		URL: "http://" + w.address + "/", Host: steadyHost, Once: true,
-		Rate: 200, Workers: 200 * 5, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute,
-	})
+	kept, fresh := w.startOnce(t, false), w.startOnce(t, true)
 	started := time.Now()
 	time.Sleep(2 * time.Second)
 	killed := time.Since(started)
@@ -37,14 +34,29 @@ func TestCase23ProxyLeaves(t *testing.T) {
 	}
 	time.Sleep(2 * limit)
 	w.WaitProxies(t, gatewayName, 2)
-	result := run.Stop()
-	c.note("killed, %s of %s requests lost", grouped(result.Failed()), grouped(result.Sent))
-	if result.Failed() > 0 {
+	for _, traffic := range []struct {
+		kind string
+		run  *load.Run
+	}{{"on connections that are kept", kept}, {"on a connection each", fresh}} {
+		result := traffic.run.Stop()
+		c.note("killed, %s of %s requests %s lost", grouped(result.Failed()), grouped(result.Sent), traffic.kind)
+		if result.Failed() == 0 {
+			continue
+		}
+		t.Log(result)
+		c.took(result.Last-killed, "the last after", limit)
 		if result.First < killed {
 			t.Errorf("requests failed before the proxy was killed, after %s: %s", killed, result)
 		}
-		c.took(result.Last-killed, "the last", limit)
-		t.Log(result)
 	}
 	c.exactly(w.Restarts(t, gatewayName), "restarts", 1)
+}
+
+// startOnce sends requests that are never sent twice, each on a connection of its own or on those that are kept.
+func (w *world) startOnce(t *testing.T, fresh bool) *load.Run {
+	t.Helper()
+	return load.Start(t.Context(), load.Plan{
+		URL: "http://" + w.address + "/", Host: steadyHost, Once: true, Fresh: fresh,
+		Rate: 100, Workers: 100 * 5, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute,
+	})
 }

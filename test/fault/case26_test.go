@@ -30,7 +30,7 @@ func TestCase26BackendsRolled(t *testing.T) {
 	w := newWorld(t)
 	pods := amount(100, 25)
 	selector := client.MatchingLabels{"app": "rolled"}
-	w.rollable(t, "rolled", int32(pods)) //nolint:gosec // a hundred
+	deployment := w.rollable(t, "rolled", int32(pods)) //nolint:gosec // a hundred
 	w.EchoService(t, "rolled")
 	w.Route(t, "rolled", gatewayName, "rolled.example.com", "rolled")
 	w.WaitServed(t, w.address, "rolled.example.com")
@@ -38,7 +38,7 @@ func TestCase26BackendsRolled(t *testing.T) {
 	watch := w.watchEndpoints(t, w.OneProxy(t, gatewayName), selector)
 	old := watch.known()
 	run := w.startLoad(t, "rolled.example.com")
-	w.Roll(t, selector)
+	w.Roll(t, deployment)
 	took := w.WaitReplaced(t, selector, old)
 	result := run.Stop()
 	stale := watch.stop()
@@ -53,7 +53,7 @@ func TestCase26BackendsRolled(t *testing.T) {
 }
 
 // rollable starts pods that can be replaced without losing a request.
-func (w *world) rollable(t *testing.T, name string, replicas int32) {
+func (w *world) rollable(t *testing.T, name string, replicas int32) *appsv1.Deployment {
 	t.Helper()
 	w.Echo(t, name, 1)
 	deployment := &appsv1.Deployment{}
@@ -81,6 +81,7 @@ func (w *world) rollable(t *testing.T, name string, replicas int32) {
 		}
 		return nil
 	})
+	return deployment
 }
 
 // endpointWatch measures how long pods that are to end stay in a proxy.

@@ -44,16 +44,22 @@ func (w *World) OneProxy(t *testing.T, gateway string) *corev1.Pod {
 // ScaleProxies says how many proxies a Gateway should have.
 func (w *World) ScaleProxies(t *testing.T, gateway string, replicas int32) {
 	t.Helper()
-	var fleets appsv1.DeploymentList
-	if err := w.List(t.Context(), &fleets, client.InNamespace(w.Namespace), proxiesOf(gateway)); err != nil || len(fleets.Items) != 1 {
-		t.Fatalf("find the fleet of %s: %d Deployments, %v", gateway, len(fleets.Items), err)
-	}
-	fleet := &fleets.Items[0]
+	fleet := w.fleet(t, gateway)
 	before := fleet.DeepCopy()
 	fleet.Spec.Replicas = &replicas
 	if err := w.Patch(t.Context(), fleet, client.MergeFrom(before)); err != nil {
 		t.Fatalf("scale the fleet of %s: %v", gateway, err)
 	}
+}
+
+// fleet is the Deployment of a Gateway's proxies.
+func (w *World) fleet(t *testing.T, gateway string) *appsv1.Deployment {
+	t.Helper()
+	var fleets appsv1.DeploymentList
+	if err := w.List(t.Context(), &fleets, client.InNamespace(w.Namespace), proxiesOf(gateway)); err != nil || len(fleets.Items) != 1 {
+		t.Fatalf("find the fleet of %s: %d Deployments, %v", gateway, len(fleets.Items), err)
+	}
+	return &fleets.Items[0]
 }
 
 // NewProxy starts one more proxy beside the only one that a Gateway has, waits until it answers a host by itself, and says how long that took.

@@ -13,13 +13,8 @@ import (
 )
 
 // Roll replaces every pod of a Deployment, as `kubectl rollout restart` does.
-func (w *World) Roll(t *testing.T, selector client.MatchingLabels) {
+func (w *World) Roll(t *testing.T, deployment *appsv1.Deployment) {
 	t.Helper()
-	var found appsv1.DeploymentList
-	if err := w.List(t.Context(), &found, client.InNamespace(w.Namespace), selector); err != nil || len(found.Items) != 1 {
-		t.Fatalf("find the Deployment %v: %d, %v", selector, len(found.Items), err)
-	}
-	deployment := &found.Items[0]
 	before := deployment.DeepCopy()
 	if deployment.Spec.Template.Annotations == nil {
 		deployment.Spec.Template.Annotations = map[string]string{}
@@ -33,8 +28,14 @@ func (w *World) Roll(t *testing.T, selector client.MatchingLabels) {
 // RollProxies replaces every proxy of a Gateway, and returns when others are ready in their place and the last of them is gone.
 func (w *World) RollProxies(t *testing.T, gateway string) time.Duration {
 	t.Helper()
-	old := w.podNames(t, proxiesOf(gateway))
-	w.Roll(t, proxiesOf(gateway))
+	old := w.ProxyNames(t, gateway)
+	w.Roll(t, w.fleet(t, gateway))
+	return w.WaitProxiesReplaced(t, gateway, old)
+}
+
+// WaitProxiesReplaced waits until none of the old proxies is there, and as many new ones are ready.
+func (w *World) WaitProxiesReplaced(t *testing.T, gateway string, old map[string]bool) time.Duration {
+	t.Helper()
 	return w.WaitReplaced(t, proxiesOf(gateway), old)
 }
 
@@ -72,11 +73,12 @@ func (w *World) WaitReplaced(t *testing.T, selector client.MatchingLabels, old m
 	})
 }
 
-func (w *World) podNames(t *testing.T, selector client.MatchingLabels) map[string]bool {
+// ProxyNames names the pods of a Gateway's fleet, those on their way out among them.
+func (w *World) ProxyNames(t *testing.T, gateway string) map[string]bool {
 	t.Helper()
 	var pods corev1.PodList
-	if err := w.List(t.Context(), &pods, client.InNamespace(w.Namespace), selector); err != nil {
-		t.Fatalf("list pods %v: %v", selector, err)
+	if err := w.List(t.Context(), &pods, client.InNamespace(w.Namespace), proxiesOf(gateway)); err != nil {
+		t.Fatalf("list the proxies of %s: %v", gateway, err)
 	}
 	names := map[string]bool{}
 	for i := range pods.Items {
@@ -105,4 +107,15 @@ func (w *World) WaitProxies(t *testing.T, gateway string, want int) []corev1.Pod
 		return nil
 	})
 	return pods
+}
+
+// WaitProxiesGone waits until no more pods of a Gateway's fleet are left than that, those on their way out among them.
+func (w *World) WaitProxiesGone(t *testing.T, gateway string, most int) time.Duration {
+	t.Helper()
+	return Eventually(t, 5*time.Minute, 200*time.Millisecond, func(context.Context) error {
+		if left := w.ProxyNames(t, gateway); len(left) > most {
+			return fmt.Errorf("%d proxies are left: %v", len(left), left)
+		}
+		return nil
+	})
 }

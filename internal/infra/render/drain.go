@@ -31,18 +31,15 @@ const (
 	idlePressure    = adminDirectory + "/idle-pressure"
 )
 
-// installer brings Gatewright's program into the pod, and the file that Envoy wants to find. It needs less than Envoy does, so it adds
-// nothing to what the pod asks for.
-func installer(settings Settings) *applycorev1.ContainerApplyConfiguration {
+// installer brings Gatewright's program into the pod, and the file that Envoy wants to find. It runs before Envoy and asks for the same, so
+// it adds nothing to what the pod asks for, and has limits where a namespace demands them.
+func installer(settings Settings, requirements *applycorev1.ResourceRequirementsApplyConfiguration) *applycorev1.ContainerApplyConfiguration {
 	return applycorev1.Container().
 		WithName("install-drain").
 		WithImage(settings.Helper).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs("install", helperProgram, "--idle-pressure", idlePressure).
-		WithResources(applycorev1.ResourceRequirements().WithRequests(corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("10m"),
-			corev1.ResourceMemory: resource.MustParse("32Mi"),
-		})).
+		WithResources(requirements).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory),
@@ -66,7 +63,7 @@ func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.Co
 		return
 	}
 	pod.WithTerminationGracePeriodSeconds(seconds(drainTimeout + grace))
-	pod.WithVolumes(helperVolume()).WithInitContainers(installer(settings))
+	pod.WithVolumes(helperVolume()).WithInitContainers(installer(settings, envoy.Resources))
 	envoy.WithVolumeMounts(applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory).WithReadOnly(true))
 	stop.WithExec(applycorev1.ExecAction().WithCommand(helperProgram, "drain",
 		"--admin", adminSocket, "--idle-pressure", idlePressure,

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestDrain(t *testing.T) {
 		{"who is told last has time left", seconds(hook, "--timeout") > seconds(hook, "--spread")},
 		{"the kubelet waits for the hook", float64(*pod.TerminationGracePeriodSeconds) > seconds(hook, "--timeout").Seconds()},
 		{"the installer is as restricted as Envoy", !*security.AllowPrivilegeEscalation && *security.ReadOnlyRootFilesystem && *security.RunAsNonRoot && slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"})},
-		{"the installer asks for less than Envoy", installer.Resources.Requests.Memory().Cmp(*envoy.Resources.Requests.Memory()) < 0 && installer.Resources.Requests.Cpu().Cmp(*envoy.Resources.Requests.Cpu()) < 0},
+		{"the installer asks for what Envoy does", reflect.DeepEqual(installer.Resources, envoy.Resources)},
 		{"no port is opened for it", len(installer.Ports) == 0 && len(envoy.Ports) == 1},
 	})
 }

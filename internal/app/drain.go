@@ -30,7 +30,7 @@ func drainCommand() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&socket, "admin", "/run/envoy/admin.sock", "socket of Envoy's administration")
-	flags.StringVar(&pressure, "idle-pressure", "/run/envoy/idle-pressure", "file from which Envoy reads that idle connections should go")
+	flags.StringVar(&pressure, "pressure", "/run/envoy/drain-pressure", "file from which Envoy reads that all connections should go")
 	flags.StringVar(&logFile, "log-file", "", "file to log to (default: standard error)")
 	flags.DurationVar(&plan.Quiet, "quiet", 5*time.Second, "for how long no connection may come before the proxy is taken to be out of service")
 	flags.DurationVar(&plan.Spread, "spread", time.Minute, "Envoy's --drain-time-s")
@@ -64,6 +64,6 @@ func installCommand() *cobra.Command {
 			return drain.WritePressure(pressure, false)
 		},
 	}
-	command.Flags().StringVar(&pressure, "idle-pressure", "/run/envoy/idle-pressure", "file from which Envoy reads that idle connections should go")
+	command.Flags().StringVar(&pressure, "pressure", "/run/envoy/drain-pressure", "file from which Envoy reads that all connections should go")
 	return command
 }

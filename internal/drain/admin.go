@@ -16,7 +16,7 @@ import (
 // Admin is the Envoy behind an administration socket.
 type Admin struct {
 	client *http.Client
-	// pressure is a file from which Envoy reads how much it should shorten the time-out of idle connections.
+	// pressure is a file from which Envoy reads how much it should shorten the life of connections.
 	pressure string
 }
 
@@ -38,8 +38,8 @@ func (a *Admin) Drain(ctx context.Context) error {
 	return response.Body.Close()
 }
 
-// DrainIdle implements [Proxy]. Envoy has no order for it, but a time-out that its overload manager can shorten.
-func (a *Admin) DrainIdle(context.Context) error { return WritePressure(a.pressure, true) }
+// DrainRest implements [Proxy]. Envoy has no order for it, but a longest life of connections that its overload manager can shorten.
+func (a *Admin) DrainRest(context.Context) error { return WritePressure(a.pressure, true) }
 
 // WritePressure writes the file that Envoy watches. Envoy sees that a file was moved there, not that it was written to.
 func WritePressure(path string, pressed bool) error {

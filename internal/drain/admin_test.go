@@ -84,7 +84,7 @@ func TestPressure(t *testing.T) {
 	if err := drain.WritePressure(pressure, false); err != nil || read() != "0" {
 		t.Errorf("without pressure: %q, %v", read(), err)
 	}
-	if err := drain.NewAdmin("", pressure).DrainIdle(t.Context()); err != nil || read() != "1" {
+	if err := drain.NewAdmin("", pressure).DrainRest(t.Context()); err != nil || read() != "1" {
 		t.Errorf("with pressure: %q, %v", read(), err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 type Proxy interface {
 	// Drain makes it tell every connection that carries a request to go, one after the other.
 	Drain(ctx context.Context) error
-	// DrainIdle makes it tell those that carry none, too.
-	DrainIdle(ctx context.Context) error
+	// DrainRest makes it tell all others too, at once: those that carry none, too, if their protocol has a word for it.
+	DrainRest(ctx context.Context) error
 	// Connections counts those that clients have opened.
 	Connections(ctx context.Context) (Connections, error)
 }
@@ -34,8 +34,12 @@ type Plan struct {
 	Timeout time.Duration
 }
 
-// pause is how often the connections are counted.
-const pause = 500 * time.Millisecond
+const (
+	// pause is how often the connections are counted.
+	pause = 500 * time.Millisecond
+	// few is how many connections may be told to go at once: what their clients cost that come back together is nothing.
+	few = 100
+)
 
 var errGone = errors.New("the proxy does not answer any more")
 
@@ -79,8 +83,8 @@ type watch struct {
 	last  Connections
 	// moved is when the last connection came, heard when the proxy answered last.
 	moved, heard time.Time
-	// idle says that connections without a request were told to go.
-	idle bool
+	// told says that all connections were told to go.
+	told bool
 }
 
 // look says whether the proxy is done. One that does not answer for a while is gone, or can not be helped.
@@ -103,9 +107,9 @@ func (w *watch) look(ctx context.Context) (bool, error) {
 	if quiet && seen.Active == 0 {
 		return true, nil
 	}
-	if (quiet || now.Sub(w.began) >= w.plan.Spread) && !w.idle {
-		w.idle = true
-		if err := w.proxy.DrainIdle(ctx); err != nil {
+	if (quiet && seen.Active <= few || now.Sub(w.began) >= w.plan.Spread) && !w.told {
+		w.told = true
+		if err := w.proxy.DrainRest(ctx); err != nil {
 			w.log.Warn("idle connections stay until the proxy ends", "error", err)
 		}
 	}

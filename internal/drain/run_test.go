@@ -13,7 +13,7 @@ import (
 
 // proxy plays an Envoy: what it says depends on the time since it began to drain.
 type proxy struct {
-	began, toldIdle time.Time
+	began, toldRest time.Time
 	drained         bool
 	connections     func(since time.Duration) (drain.Connections, error)
 	refuses         error
@@ -24,8 +24,8 @@ func (p *proxy) Drain(context.Context) error {
 	return p.refuses
 }
 
-func (p *proxy) DrainIdle(context.Context) error {
-	p.toldIdle = time.Now()
+func (p *proxy) DrainRest(context.Context) error {
+	p.toldRest = time.Now()
 	return errors.New("no such file")
 }
 
@@ -41,8 +41,8 @@ var errDown = errors.New("connection refused")
 var episodes = []struct {
 	name        string
 	connections func(since time.Duration) (drain.Connections, error)
-	// from and to are when it returns; idle is when idle connections are told to go, none if it is zero.
-	from, to, idle time.Duration
+	// from and to are when it returns; rest is when all connections are told to go, never if it is zero.
+	from, to, rest time.Duration
 	fails          bool
 }{
 	{
@@ -58,7 +58,7 @@ var episodes = []struct {
 		25 * time.Second, 27 * time.Second, 0, false,
 	},
 	{
-		"open connections are waited for, and idle ones told to go once it is quiet",
+		"open connections are waited for, and when they are few all told to go once it is quiet",
 		func(since time.Duration) (drain.Connections, error) {
 			if since < 30*time.Second {
 				return drain.Connections{Active: 1}, nil
@@ -68,7 +68,17 @@ var episodes = []struct {
 		30 * time.Second, 31 * time.Second, 5 * time.Second, false,
 	},
 	{
-		"when it is never quiet, idle ones are told after the spread, and it ends at the time limit",
+		"many connections are told over the spread, and the rest of them after it",
+		func(since time.Duration) (drain.Connections, error) {
+			if since < 70*time.Second {
+				return drain.Connections{Active: 1000}, nil
+			}
+			return drain.Connections{}, nil
+		},
+		70 * time.Second, 71 * time.Second, 60 * time.Second, false,
+	},
+	{
+		"when it is never quiet, all are told after the spread, and it ends at the time limit",
 		func(since time.Duration) (drain.Connections, error) {
 			return drain.Connections{Active: 1, Total: int(since / time.Second)}, nil
 		},
@@ -108,11 +118,11 @@ func TestRun(t *testing.T) {
 					t.Errorf("it took %s, want %s to %s", took, test.from, test.to)
 				}
 				told := time.Duration(0)
-				if !p.toldIdle.IsZero() {
-					told = p.toldIdle.Sub(began)
+				if !p.toldRest.IsZero() {
+					told = p.toldRest.Sub(began)
 				}
-				if told.Round(time.Second) != test.idle {
-					t.Errorf("idle connections were told after %s, want %s", told, test.idle)
+				if told.Round(time.Second) != test.rest {
+					t.Errorf("all connections were told after %s, want %s", told, test.rest)
 				}
 			})
 		})

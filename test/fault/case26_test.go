@@ -75,9 +75,13 @@ func (w *world) rollable(t *testing.T, name string, replicas int32) *appsv1.Depl
 		if err := w.Get(ctx, client.ObjectKeyFromObject(deployment), deployment); err != nil {
 			return fmt.Errorf("get %s: %w", name, err)
 		}
+		var pods corev1.PodList
+		if err := w.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{"app": name}); err != nil {
+			return fmt.Errorf("list the pods of %s: %w", name, err)
+		}
 		status := deployment.Status
-		if status.ObservedGeneration != deployment.Generation || status.UpdatedReplicas != replicas || status.ReadyReplicas != replicas || status.Replicas != replicas {
-			return fmt.Errorf("%d of %d pods of %s are ready", status.ReadyReplicas, replicas, name)
+		if status.ObservedGeneration != deployment.Generation || status.UpdatedReplicas != replicas || status.ReadyReplicas != replicas || len(pods.Items) != int(replicas) {
+			return fmt.Errorf("%d of %d pods of %s are ready, and there are %d", status.ReadyReplicas, replicas, name, len(pods.Items))
 		}
 		return nil
 	})

@@ -104,7 +104,9 @@ func transport(plan Plan) *http.Transport {
 	protocols.SetHTTP1(!plan.HTTP2)
 	protocols.SetUnencryptedHTTP2(plan.HTTP2)
 	return &http.Transport{
-		Protocols:           protocols,
+		Protocols: protocols,
+		// As clients do: HTTP/1.1 has no word by which a server could tell that a connection without a request is going to end.
+		IdleConnTimeout:     5 * time.Second,
 		MaxIdleConnsPerHost: plan.Workers, DisableKeepAlives: plan.Fresh,
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			host, _ := ctx.Value(hostKey{}).(string)

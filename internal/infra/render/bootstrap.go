@@ -80,7 +80,7 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 	if err != nil {
 		return nil, err
 	}
-	overload, err := idleOverload(settings)
+	manager, err := overload(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 		},
 		LayeredRuntime:  runtimeLayers(),
 		StatsConfig:     statsConfig(),
-		OverloadManager: overload,
+		OverloadManager: manager,
 	}, nil
 }
 

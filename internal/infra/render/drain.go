@@ -28,7 +28,7 @@ const ownListener = "gatewright-"
 const (
 	helperDirectory = "/run/gatewright"
 	helperProgram   = helperDirectory + "/gatewright"
-	idlePressure    = adminDirectory + "/idle-pressure"
+	pressureFile    = adminDirectory + "/drain-pressure"
 )
 
 // installer brings Gatewright's program into the pod, and the file that Envoy wants to find. It runs before Envoy and asks for the same, so
@@ -38,7 +38,7 @@ func installer(settings Settings, requirements *applycorev1.ResourceRequirements
 		WithName("install-drain").
 		WithImage(settings.Helper).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
-		WithArgs("install", helperProgram, "--idle-pressure", idlePressure).
+		WithArgs("install", helperProgram, "--pressure", pressureFile).
 		WithResources(requirements).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
@@ -66,7 +66,7 @@ func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.Co
 	pod.WithVolumes(helperVolume()).WithInitContainers(installer(settings, envoy.Resources))
 	envoy.WithVolumeMounts(applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory).WithReadOnly(true))
 	stop.WithExec(applycorev1.ExecAction().WithCommand(helperProgram, "drain",
-		"--admin", adminSocket, "--idle-pressure", idlePressure,
+		"--admin", adminSocket, "--pressure", pressureFile,
 		"--quiet", quiet.String(), "--spread", spread.String(), "--timeout", drainTimeout.String(),
 		// What the hook says itself nobody hears; this is the log of the container.
 		"--log-file", "/proc/1/fd/2",

@@ -44,7 +44,7 @@ func TestDrain(t *testing.T) {
 		{"what is installed is what the hook runs", strings.HasPrefix(hook[0], mount(installer, "gatewright").MountPath+"/") && mount(envoy, "gatewright").MountPath == mount(installer, "gatewright").MountPath},
 		{"Envoy can not write to it", mount(envoy, "gatewright").ReadOnly},
 		{"the hook finds the administration", flag(hook, "--admin") == "/run/envoy/admin.sock"},
-		{"the hook and the installer write the same file", flag(hook, "--idle-pressure") == flag(installer.Args, "--idle-pressure")},
+		{"the hook and the installer write the same file", flag(hook, "--pressure") == flag(installer.Args, "--pressure")},
 		{"the hook knows how long Envoy spreads it", seconds(hook, "--spread") == seconds(envoy.Args, "--drain-time-s")},
 		{"who is told last has time left", seconds(hook, "--timeout") > seconds(hook, "--spread")},
 		{"the kubelet waits for the hook", float64(*pod.TerminationGracePeriodSeconds) > seconds(hook, "--timeout").Seconds()},
@@ -54,12 +54,12 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-func TestIdleConnectionsGoByAFile(t *testing.T) {
+func TestConnectionsGoByAFile(t *testing.T) {
 	t.Parallel()
 	bootstrap, _ := exampleBootstrap(t, helperSettings())
 	overload := bootstrap.GetOverloadManager()
 	monitor := &injectedv3.InjectedResourceConfig{}
-	if err := overload.GetResourceMonitors()[0].GetTypedConfig().UnmarshalTo(monitor); err != nil || monitor.GetFilename() != idlePressure {
+	if err := overload.GetResourceMonitors()[0].GetTypedConfig().UnmarshalTo(monitor); err != nil || monitor.GetFilename() != pressureFile {
 		t.Errorf("the file is %s, %v", monitor.GetFilename(), err)
 	}
 	timers := &overloadv3.ScaleTimersOverloadActionConfig{}
@@ -67,7 +67,7 @@ func TestIdleConnectionsGoByAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	factors := timers.GetTimerScaleFactors()
-	if len(factors) != 1 || factors[0].GetTimer() != overloadv3.ScaleTimersOverloadActionConfig_HTTP_DOWNSTREAM_CONNECTION_IDLE {
+	if len(factors) != 1 || factors[0].GetTimer() != overloadv3.ScaleTimersOverloadActionConfig_HTTP_DOWNSTREAM_CONNECTION_MAX {
 		t.Errorf("timers are %v; streams must not be ended", factors)
 	}
 	if got := bootstrap.GetStaticResources().GetListeners()[0].GetStatPrefix(); !strings.HasPrefix(got, drain.OwnListener) {

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// minIdleTimeout is what an idle connection has left when idle ones are to go.
-	minIdleTimeout  = time.Second
-	injectedMonitor = "envoy.resource_monitors.injected_resource"
+	// minConnectionAge is the age from which connections go when all are to go.
+	minConnectionAge = time.Second
+	injectedMonitor  = "envoy.resource_monitors.injected_resource"
 )
 
-// idleOverload lets a file tell Envoy to send idle connections away in order: it shortens their time-out, upon which HTTP/2 ones are told to go
-// before they are closed. Draining alone does not reach them, for it speaks with answers only.
-func idleOverload(settings Settings) (*overloadv3.OverloadManager, error) {
+// overload lets a file tell Envoy to send all connections away in order: it shortens their longest life, upon which HTTP/2 ones are told to go before
+// they are closed, idle or not, and HTTP/1.1 ones with their next answer. Draining alone does not reach idle ones, for it speaks with answers only.
+func overload(settings Settings) (*overloadv3.OverloadManager, error) {
 	if settings.Helper == "" {
 		return nil, nil //nolint:nilnil // nothing to manage
 	}
-	monitor, err := pack(&injectedv3.InjectedResourceConfig{Filename: idlePressure})
+	monitor, err := pack(&injectedv3.InjectedResourceConfig{Filename: pressureFile})
 	if err != nil {
 		return nil, err
 	}
 	timers, err := pack(&overloadv3.ScaleTimersOverloadActionConfig{TimerScaleFactors: []*overloadv3.ScaleTimersOverloadActionConfig_ScaleTimer{{
-		Timer:          overloadv3.ScaleTimersOverloadActionConfig_HTTP_DOWNSTREAM_CONNECTION_IDLE,
-		OverloadAdjust: &overloadv3.ScaleTimersOverloadActionConfig_ScaleTimer_MinTimeout{MinTimeout: durationpb.New(minIdleTimeout)},
+		Timer:          overloadv3.ScaleTimersOverloadActionConfig_HTTP_DOWNSTREAM_CONNECTION_MAX,
+		OverloadAdjust: &overloadv3.ScaleTimersOverloadActionConfig_ScaleTimer_MinTimeout{MinTimeout: durationpb.New(minConnectionAge)},
 	}}})
 	if err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ const (
 	connectionWindow     = 1024 * 1024
 
 	idleTimeout = time.Hour
+	// maxConnectionDuration is when a connection is told to go, however busy. A proxy that is to end shortens it, which is what it is for; so
+	// it is long, and no request is cut by it.
+	maxConnectionDuration = 7 * 24 * time.Hour
 	// streamIdleTimeout ends a stream on which nothing moves. There is no limit on a whole request: a long upload is not an attack.
 	streamIdleTimeout     = 5 * time.Minute
 	requestHeadersTimeout = 10 * time.Second
@@ -75,10 +78,13 @@ func normalise(manager *hcmv3.HttpConnectionManager) {
 
 func limit(manager *hcmv3.HttpConnectionManager) {
 	manager.CommonHttpProtocolOptions = &corev3.HttpProtocolOptions{
-		IdleTimeout: durationpb.New(idleTimeout),
+		IdleTimeout:           durationpb.New(idleTimeout),
+		MaxConnectionDuration: durationpb.New(maxConnectionDuration),
 		// Header names may hold underscores: the standard lets routes match and set them.
 		HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_ALLOW,
 	}
+	// Only an answer can tell an HTTP/1.1 client: a connection that is closed without one may carry a request that is on its way.
+	manager.Http1SafeMaxConnectionDuration = true
 	manager.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{
 		MaxConcurrentStreams:        wrapperspb.UInt32(maxConcurrentStreams),
 		InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),

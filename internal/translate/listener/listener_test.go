@@ -3,6 +3,7 @@ package listener_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
@@ -52,6 +53,15 @@ func TestListener(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestConnectionsCanBeToldToGo(t *testing.T) {
+	t.Parallel()
+	m := manager(t, listener.Listener(edge, plain(), nil).GetFilterChains()[0])
+	// A proxy that is to end shortens this time; it must be there, and must not close connections on which a request may be on its way.
+	if m.GetCommonHttpProtocolOptions().GetMaxConnectionDuration().AsDuration() < 24*time.Hour || !m.GetHttp1SafeMaxConnectionDuration() {
+		t.Errorf("connections live for %v", m.GetCommonHttpProtocolOptions())
 	}
 }
 

@@ -171,13 +171,16 @@ type Limits struct {
 
 // Drain is how a proxy that is to end lets go of its clients.
 type Drain struct {
-	// Delay is how long a proxy that is to end goes on as if nothing were, so that load balancers learn not to send it anything new.
+	// Delay is for how long no new connection may have come before a proxy that is to end takes it that everybody knows; as long as they come,
+	// it stays. It is the least time that a proxy takes to end. It should be longer than a load balancer in front needs to
+	// notice that a pod is going. The default is 5s.
 	//
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('10m')",message="delay is at most 10m"
 	// +optional
 	Delay *gwv1.Duration `json:"delay,omitempty"`
 
-	// Timeout is how long requests and connections may then take to finish. What is left is cut off.
+	// Timeout is how long requests and connections may take to finish, beside the delay. What is left is cut off. Clients are told to go one after the
+	// other within two thirds of it, which is also what connections of a listener that changed have. The default is 90s.
 	//
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="timeout is at most 24h"
 	// +optional

@@ -15,6 +15,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,8 +36,8 @@ func TestCase26BackendsRolled(t *testing.T) {
 	w.Route(t, "rolled", gatewayName, "rolled.example.com", "rolled")
 	w.WaitServed(t, w.address, "rolled.example.com")
 
-	watch := w.watchEndpoints(t, w.OneProxy(t, gatewayName), selector)
-	old := watch.known()
+	old := w.PodNames(t, selector)
+	watch := w.watchEndpoints(t, w.OneProxy(t, gatewayName), "rolled")
 	run := w.startLoad(t, "rolled.example.com")
 	w.Roll(t, deployment)
 	took := w.WaitReplaced(t, selector, old)
@@ -44,7 +45,7 @@ func TestCase26BackendsRolled(t *testing.T) {
 	stale := watch.stop()
 	c.note("%d pods replaced in %s", len(old), rounded(took))
 	c.load(result)
-	c.exactly(len(stale), "pods seen leaving", len(old))
+	c.exactly(len(stale), "endpoints seen leaving", len(old))
 	var slowest time.Duration
 	for _, after := range stale {
 		slowest = max(slowest, after)
@@ -88,36 +89,35 @@ func (w *world) rollable(t *testing.T, name string, replicas int32) *appsv1.Depl
 	return deployment
 }
 
-// endpointWatch measures how long pods that are to end stay in a proxy.
+// endpointWatch measures how long a proxy has endpoints that Kubernetes no longer lists as ready.
 type endpointWatch struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
 
-	mu   sync.Mutex
-	pods map[string]*watchedPod
+	mu        sync.Mutex
+	endpoints map[string]*watchedEndpoint
 }
 
-type watchedPod struct {
-	address string
-	// leaving is when it was seen that the pod is to end, gone how long after that the proxy no longer had it, or zero.
-	leaving time.Time
-	gone    time.Duration
+type watchedEndpoint struct {
+	// left is when it was seen that it is not listed, gone how long after that the proxy no longer had it, or zero.
+	left time.Time
+	gone time.Duration
 }
 
-// watchEndpoints begins to compare the pods with what a proxy has, ten times a second.
-func (w *world) watchEndpoints(t *testing.T, proxy *corev1.Pod, selector client.MatchingLabels) *endpointWatch {
+// watchEndpoints begins to compare the endpoints of a Service with what a proxy has, ten times a second.
+func (w *world) watchEndpoints(t *testing.T, proxy *corev1.Pod, service string) *endpointWatch {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	watch := &endpointWatch{end: cancel, pods: map[string]*watchedPod{}}
+	watch := &endpointWatch{end: cancel, endpoints: map[string]*watchedEndpoint{}}
 	admin := adminClient(t, proxy)
 	look := func() error {
-		var pods corev1.PodList
-		if err := w.List(ctx, &pods, client.InNamespace(w.Namespace), selector); err != nil {
-			return fmt.Errorf("list pods: %w", err)
+		listed, err := w.listed(ctx, service)
+		if err != nil {
+			return err
 		}
 		held, err := addresses(ctx, admin)
 		if err == nil {
-			watch.see(pods.Items, held)
+			watch.see(listed, held)
 		}
 		return err
 	}
@@ -142,51 +142,54 @@ func (w *world) watchEndpoints(t *testing.T, proxy *corev1.Pod, selector client.
 	return watch
 }
 
-func (e *endpointWatch) see(pods []corev1.Pod, held map[string]bool) {
+// listed are the addresses that Kubernetes says are ready behind a Service.
+func (w *world) listed(ctx context.Context, service string) (map[string]bool, error) {
+	var slices discoveryv1.EndpointSliceList
+	if err := w.List(ctx, &slices, client.InNamespace(w.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service}); err != nil {
+		return nil, fmt.Errorf("list the endpoints of %s: %w", service, err)
+	}
+	listed := map[string]bool{}
+	for i := range slices.Items {
+		for _, endpoint := range slices.Items[i].Endpoints {
+			if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
+				listed[endpoint.Addresses[0]] = true
+			}
+		}
+	}
+	return listed, nil
+}
+
+func (e *endpointWatch) see(listed, held map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
-	for i := range pods {
-		pod := e.pods[pods[i].Name]
-		if pod == nil {
-			pod = &watchedPod{}
-			e.pods[pods[i].Name] = pod
-		}
-		pod.address = pods[i].Status.PodIP
-		if pods[i].DeletionTimestamp != nil && pod.leaving.IsZero() {
-			pod.leaving = now
+	for address := range listed {
+		if e.endpoints[address] == nil {
+			e.endpoints[address] = &watchedEndpoint{}
 		}
 	}
-	for _, pod := range e.pods {
-		if !pod.leaving.IsZero() && pod.gone == 0 && !held[pod.address] {
-			pod.gone = max(now.Sub(pod.leaving), time.Millisecond)
+	for address, endpoint := range e.endpoints {
+		if endpoint.left.IsZero() && !listed[address] {
+			endpoint.left = now
+		}
+		if !endpoint.left.IsZero() && endpoint.gone == 0 && !held[address] {
+			endpoint.gone = max(now.Sub(endpoint.left), time.Millisecond)
 		}
 	}
 }
 
-// known names the pods that were seen.
-func (e *endpointWatch) known() map[string]bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	names := map[string]bool{}
-	for name := range e.pods {
-		names[name] = true
-	}
-	return names
-}
-
-// stop ends it and returns how long each pod that left was still held.
-func (e *endpointWatch) stop() map[string]time.Duration {
+// stop ends it and returns how long each endpoint that left was still held.
+func (e *endpointWatch) stop() []time.Duration {
 	e.end()
 	e.done.Wait()
-	stale := map[string]time.Duration{}
-	for name, pod := range e.pods {
+	var stale []time.Duration
+	for _, endpoint := range e.endpoints {
 		switch {
-		case pod.leaving.IsZero():
-		case pod.gone == 0:
-			stale[name] = time.Hour
+		case endpoint.left.IsZero():
+		case endpoint.gone == 0:
+			stale = append(stale, time.Hour)
 		default:
-			stale[name] = pod.gone
+			stale = append(stale, endpoint.gone)
 		}
 	}
 	return stale

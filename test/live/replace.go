@@ -76,9 +76,15 @@ func (w *World) WaitReplaced(t *testing.T, selector client.MatchingLabels, old m
 // ProxyNames names the pods of a Gateway's fleet, those on their way out among them.
 func (w *World) ProxyNames(t *testing.T, gateway string) map[string]bool {
 	t.Helper()
+	return w.PodNames(t, proxiesOf(gateway))
+}
+
+// PodNames names pods.
+func (w *World) PodNames(t *testing.T, selector client.MatchingLabels) map[string]bool {
+	t.Helper()
 	var pods corev1.PodList
-	if err := w.List(t.Context(), &pods, client.InNamespace(w.Namespace), proxiesOf(gateway)); err != nil {
-		t.Fatalf("list the proxies of %s: %v", gateway, err)
+	if err := w.List(t.Context(), &pods, client.InNamespace(w.Namespace), selector); err != nil {
+		t.Fatalf("list pods %v: %v", selector, err)
 	}
 	names := map[string]bool{}
 	for i := range pods.Items {

@@ -23,6 +23,8 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
 )
 
 // What the installation gives its parts.
@@ -50,7 +52,7 @@ type World struct {
 func New(t *testing.T) *World {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install, gwv1beta1.Install, gwxv1alpha1.Install} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, gwv1.Install, gwv1beta1.Install, gwxv1alpha1.Install, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatalf("build the scheme: %v", err)
 		}

@@ -46,7 +46,7 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 				WithMedium(corev1.StorageMediumMemory).
 				WithSizeLimit(resource.MustParse("1Mi"))),
 		)
-	withDrain(spec, envoy, settings)
+	withDrain(spec, envoy, gateway, settings)
 	return spec.WithContainers(envoy), place(spec, gateway)
 }
 
@@ -71,7 +71,7 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 			"--log-level", "warn",
 			"--disable-hot-restart",
 		).
-		WithArgs(drainArguments()...).
+		WithArgs(drainArguments(gateway)...).
 		WithArgs(threads...).
 		WithEnv(applycorev1.EnvVar().WithName("POD_NAME").WithValueFrom(applycorev1.EnvVarSource().
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).

@@ -2,25 +2,44 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// How a proxy ends. It is told when its pod is, goes on serving, sends its connections away, and is stopped when none is left.
-const (
+// drainTimes are how long a proxy takes to end. It is told when its pod is, goes on serving, sends its connections away, and is stopped when none is left.
+type drainTimes struct {
 	// quiet is for how long no new connection may come before everybody is taken to know that the pod is going.
-	quiet = 5 * time.Second
+	quiet time.Duration
 	// spread is over which time Envoy tells connections to go, so that their clients do not all come back at once. Connections of a listener
 	// that changed have as long to finish.
-	spread = 60 * time.Second
-	// drainTimeout is when a proxy ends although connections are open. It leaves half of spread to those that were told last.
-	drainTimeout = 90 * time.Second
+	spread time.Duration
+	// timeout is when a proxy ends although connections are open. It leaves time to those that were told last.
+	timeout time.Duration
+}
+
+const (
+	defaultDelay   = 5 * time.Second
+	defaultTimeout = 90 * time.Second
 	// grace is what the kubelet needs on top to run the hook, and Envoy to stop.
 	grace = 15 * time.Second
 )
+
+func drainOf(gateway ir.Gateway) drainTimes {
+	delay, timeout := defaultDelay, defaultTimeout
+	if said := gateway.Fleet.Proxies.Drain.Delay; said != nil {
+		delay = *said
+	}
+	if said := gateway.Fleet.Proxies.Drain.Timeout; said != nil {
+		timeout = *said
+	}
+	return drainTimes{quiet: delay, spread: max(timeout*2/3, time.Second).Truncate(time.Second), timeout: delay + timeout}
+}
 
 // ownListener begins the names of the statistics of listeners that are not for clients.
 const ownListener = "gatewright-"
@@ -54,26 +73,30 @@ func helperVolume() *applycorev1.VolumeApplyConfiguration {
 
 // withDrain has the pod finish before it ends. Envoy's image has nothing but Envoy, which can not ask itself to drain, and a hook that
 // the kubelet calls over the network could be called by others; so Gatewright's program is brought in beside it.
-func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.ContainerApplyConfiguration, settings Settings) {
+func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.ContainerApplyConfiguration, gateway ir.Gateway, settings Settings) {
+	times := drainOf(gateway)
 	stop := applycorev1.LifecycleHandler()
 	envoy.WithLifecycle(applycorev1.Lifecycle().WithPreStop(stop))
 	if settings.Helper == "" {
-		stop.WithSleep(applycorev1.SleepAction().WithSeconds(seconds(2 * quiet)))
-		pod.WithTerminationGracePeriodSeconds(seconds(2*quiet + grace))
+		stop.WithSleep(applycorev1.SleepAction().WithSeconds(seconds(2 * times.quiet)))
+		pod.WithTerminationGracePeriodSeconds(seconds(2*times.quiet + grace))
 		return
 	}
-	pod.WithTerminationGracePeriodSeconds(seconds(drainTimeout + grace))
+	pod.WithTerminationGracePeriodSeconds(seconds(times.timeout + grace))
 	pod.WithVolumes(helperVolume()).WithInitContainers(installer(settings, envoy.Resources))
 	envoy.WithVolumeMounts(applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory).WithReadOnly(true))
 	stop.WithExec(applycorev1.ExecAction().WithCommand(helperProgram, "drain",
 		"--admin", adminSocket, "--pressure", pressureFile,
-		"--quiet", quiet.String(), "--spread", spread.String(), "--timeout", drainTimeout.String(),
+		"--quiet", times.quiet.String(), "--spread", times.spread.String(), "--timeout", times.timeout.String(),
 		// What the hook says itself nobody hears; this is the log of the container.
 		"--log-file", "/proc/1/fd/2",
 	))
 }
 
 // drainArguments are Envoy's part. Hot restart is off, so its time to end a parent does not matter.
-func drainArguments() []string { return []string{"--drain-time-s", fmt.Sprint(seconds(spread))} }
+func drainArguments(gateway ir.Gateway) []string {
+	return []string{"--drain-time-s", fmt.Sprint(seconds(drainOf(gateway).spread))}
+}
 
-func seconds(d time.Duration) int64 { return int64(d.Seconds()) }
+// seconds are whole ones, and no fewer.
+func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

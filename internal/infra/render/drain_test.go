@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gatewright/gatewright/internal/drain"
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
 func helperSettings() Settings {
@@ -28,7 +30,11 @@ func TestDrain(t *testing.T) {
 		return arguments[slices.Index(arguments, name)+1]
 	}
 	seconds := func(arguments []string, name string) time.Duration {
-		d, err := time.ParseDuration(strings.TrimSuffix(flag(arguments, name), "s") + "s")
+		text := flag(arguments, name)
+		if !strings.HasSuffix(text, "s") {
+			text += "s"
+		}
+		d, err := time.ParseDuration(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +58,39 @@ func TestDrain(t *testing.T) {
 		{"the installer asks for what Envoy does", reflect.DeepEqual(installer.Resources, envoy.Resources)},
 		{"no port is opened for it", len(installer.Ports) == 0 && len(envoy.Ports) == 1},
 	})
+}
+
+func TestDrainTimes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name           string
+		delay, timeout *time.Duration
+		want           drainTimes
+	}{
+		{"nobody said", nil, nil, drainTimes{quiet: 5 * time.Second, spread: time.Minute, timeout: 95 * time.Second}},
+		{"both are said", new(30 * time.Second), new(10 * time.Minute), drainTimes{quiet: 30 * time.Second, spread: 400 * time.Second, timeout: 630 * time.Second}},
+		{"short ones leave Envoy a second", new(time.Duration(0)), new(time.Second), drainTimes{spread: time.Second, timeout: time.Second}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gateway := exampleGateway()
+			gateway.Fleet.Proxies.Drain = ir.Drain{Delay: test.delay, Timeout: test.timeout}
+			if got := drainOf(gateway); got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			pod := render(t, gateway, helperSettings(), exampleBundle).deployment.Spec.Template.Spec
+			if want := seconds(test.want.timeout + grace); *pod.TerminationGracePeriodSeconds != want {
+				t.Errorf("the kubelet waits %d s, want %d", *pod.TerminationGracePeriodSeconds, want)
+			}
+			if hook := pod.Containers[0].Lifecycle.PreStop.Exec.Command; !slices.Contains(hook, test.want.quiet.String()) || !slices.Contains(hook, test.want.timeout.String()) {
+				t.Errorf("the hook is %v", hook)
+			}
+			if !slices.Contains(pod.Containers[0].Args, fmt.Sprint(seconds(test.want.spread))) {
+				t.Errorf("Envoy is started with %v", pod.Containers[0].Args)
+			}
+		})
+	}
 }
 
 func TestConnectionsGoByAFile(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // replace every pod.
 func TestInfrastructureChanges(t *testing.T) {
 	t.Parallel()
-	const most = 3
+	most := amount(3, 2)
 	c := begin(t, "InfrastructureChanges", "ports, proxies and labels of a Gateway change under load")
 	w := newWorld(t)
 	w.serveTalk(t)
@@ -31,7 +31,7 @@ func TestInfrastructureChanges(t *testing.T) {
 		_, err := w.Request(ctx, net.JoinHostPort(w.address, "8080"), steadyHost)
 		return err
 	})
-	w.ScaleProxies(t, gatewayName, most)
+	w.ScaleProxies(t, gatewayName, int32(most)) //nolint:gosec // a few
 	w.WaitProxies(t, gatewayName, most)
 	old := w.ProxyNames(t, gatewayName)
 	w.editGateway(t, gatewayName, func(gateway *gwv1.Gateway) {

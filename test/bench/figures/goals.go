@@ -29,6 +29,7 @@ const (
 	editsAtLeast   = 300
 	leastOfRounds  = 5
 	changeEndpoint = "endpoint moved"
+	changeAdded    = "route added"
 )
 
 // endpointStage is the only one that an endpoint may cause to compute.

@@ -40,7 +40,7 @@ func (t Table) Markdown() string {
 // Tables are the figures of the shape with so many Gateways.
 func (r *Run) Tables(gateways int) []Table {
 	points := r.shape(gateways)
-	tables := []Table{r.goalTable(gateways), probeTable(points), fillTable(points), endpointTable(points), r.CostTable(gateways), dataPlaneTable(r.DataPlane)}
+	tables := []Table{r.goalTable(gateways), probeTable(points), partsTable(points), fillTable(points), endpointTable(points), r.CostTable(gateways), dataPlaneTable(r.DataPlane)}
 	return slices.DeleteFunc(tables, func(t Table) bool { return len(t.Rows) == 1 })
 }
 
@@ -70,6 +70,19 @@ func probeTable(points []*Point) Table {
 			fmt.Sprintf("%d of %s", sum(p.Idle.Wrong)+sum(p.Loaded.Wrong), Grouped(p.Idle.Requests+p.Loaded.Requests)),
 			p.Limits.WatchRoute.both(), p.Limits.EngineRoute.both(), ratio(p.Idle.Times.P50(), limits),
 		})
+	}
+	return t
+}
+
+// partsTable is where the time of a probe goes. What no part accounts for is spent between them: on the wire, in queues, waiting for a CPU.
+func partsTable(points []*Point) Table {
+	t := Table{Title: "Where the time of one more route goes (ms, p50)", Rows: [][]string{{"routes", "all", "watch", "pipeline of one replica", "engine", "between them"}}}
+	for _, p := range points {
+		all, watch, pipeline, engine := p.Idle.Times.P50(), p.Limits.WatchRoute.P50(), p.Costs[changeAdded].Pipeline*1000, p.Limits.EngineRoute.P50()
+		if pipeline == 0 || math.IsNaN(all) {
+			continue
+		}
+		t.Rows = append(t.Rows, []string{Grouped(p.Routes), short(all), short(watch), short(pipeline), short(engine), short(all - watch - pipeline - engine)})
 	}
 	return t
 }

@@ -87,6 +87,7 @@ func newRace(t *testing.T) (s *site, ours, bare racer) {
 	t.Helper()
 	w := live.New(t)
 	remember(w)
+	waitAlone(t, w)
 	certificate, key := live.KeyPair(t, fastHost)
 	w.Make(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS,

@@ -63,6 +63,7 @@ func newSite(t *testing.T, gateways int) *site {
 		w := live.New(t)
 		remember(w)
 		if i == 0 {
+			waitAlone(t, w)
 			s.pods = w.Echo(t, "echo", 2)
 			s.watcher = newWatcher(t, w)
 		}
@@ -77,6 +78,23 @@ func newSite(t *testing.T, gateways int) *site {
 	progress("%d Gateways serve", gateways)
 	s.empty = live.UsageOf(t, s.proxies(t))
 	return s
+}
+
+// waitAlone waits until what earlier tests have deleted is gone: a Gateway that goes is work for controllers, which would be counted here.
+func waitAlone(t *testing.T, w *live.World) {
+	t.Helper()
+	live.Eventually(t, 5*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
+		var namespaces corev1.NamespaceList
+		if err := w.List(ctx, &namespaces); err != nil {
+			return fmt.Errorf("list the namespaces: %w", err)
+		}
+		for i := range namespaces.Items {
+			if namespaces.Items[i].DeletionTimestamp != nil {
+				return fmt.Errorf("namespace %s is being deleted", namespaces.Items[i].Name)
+			}
+		}
+		return nil
+	})
 }
 
 func (s *site) newTenant(t *testing.T, w *live.World) *tenant {

@@ -12,7 +12,7 @@ import (
 
 // figures is what one site costs.
 type figures struct {
-	Routes, Gateways, Services, Endpoints int
+	site
 	// Objects is the heap of the stored objects alone, and Heap what the control plane needs beside them; both in bytes.
 	Objects, Heap uint64
 	// Cold is how long it takes to compute everything from nothing.
@@ -26,34 +26,49 @@ type figures struct {
 	Holdings []holding
 }
 
-// measure builds a site and changes it.
-func measure(s site, edits int) figures {
-	f := figures{Routes: s.routes, Gateways: s.gateways, Services: s.services, Endpoints: s.endpoints}
+// subject is a site that changes can be made to.
+type subject struct {
+	site
+	plane   *plane
+	objects []store.Change
+	// version is that of the last change.
+	version int
+}
+
+// build builds a site and says what that takes.
+func build(s site) (*subject, figures) {
+	f := figures{site: s}
+	x := &subject{site: s}
 	before := heap()
-	var objects []store.Change
-	s.each(func(c store.Change) { objects = append(objects, c) })
+	s.each(func(c store.Change) { x.objects = append(x.objects, c) })
 	after := heap()
 	f.Objects = after - before
 
-	p := newPlane(s, 0)
-	for _, c := range objects {
-		p.pipeline.Put(c)
+	x.plane = newPlane(s, 0)
+	for _, c := range x.objects {
+		x.plane.pipeline.Put(c)
 	}
 	cpu, start := processorTime(), time.Now()
-	p.start()
+	x.plane.start()
 	f.Cold, f.ColdCPU = time.Since(start), processorTime()-cpu
 	f.Heap = heap() - after
-	p.run()
-	defer p.stop()
-	f.RouteCPU, f.RouteTime, f.RouteBytes = each(edits, func(n int) {
-		p.pipeline.Put(s.route(n*7919%s.routes, n+1))
-		<-p.applied
+	x.plane.run()
+	return x, f
+}
+
+// change makes that many changes of each kind and says what one costs.
+func (x *subject) change(edits int) figures {
+	var f figures
+	f.RouteCPU, f.RouteTime, f.RouteBytes = each(edits, func() {
+		x.version++
+		x.plane.pipeline.Put(x.route(x.version*7919%x.Routes, x.version))
+		<-x.plane.applied
 	})
-	f.EndpointCPU, f.EndpointTime, _ = each(edits, func(n int) {
-		p.pipeline.Put(s.slice(n*7919%s.services, n+1))
-		<-p.endpoints
+	f.EndpointCPU, f.EndpointTime, _ = each(edits, func() {
+		x.version++
+		x.plane.pipeline.Put(x.slice(x.version*7919%x.Services, x.version))
+		<-x.plane.endpoints
 	})
-	runtime.KeepAlive(objects)
 	return f
 }
 
@@ -70,17 +85,17 @@ func profile(s site) []holding {
 
 // each does something n times and returns what one time costs. Whether the garbage is collected during it is chance, and the more there is the rarer
 // it is; so its part is what a collection takes, times the part of a collection's worth that is allocated.
-func each(n int, do func(int)) (cpu, wall time.Duration, allocated uint64) {
-	for i := range n / 10 {
-		do(n + i)
+func each(n int, do func()) (cpu, wall time.Duration, allocated uint64) {
+	for range n / 10 {
+		do()
 	}
 	live := heap()
 	pause := processorTime()
 	runtime.GC()
 	collection := processorTime() - pause
 	bytes, used, start := allocations(), processorTime(), time.Now()
-	for i := range n {
-		do(i)
+	for range n {
+		do()
 	}
 	wall = time.Since(start) / time.Duration(n)
 	used = processorTime() - used

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,15 +42,7 @@ func main() {
 func help() (bool, error) {
 	switch os.Getenv(helperVariable) {
 	case helperMeasure:
-		var order orderedSite
-		if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
-			return true, fmt.Errorf("read what to measure: %w", err)
-		}
-		if order.Profile {
-			runtime.MemProfileRate = profileRate
-			return true, json.NewEncoder(os.Stdout).Encode(figures{Holdings: profile(order.site())})
-		}
-		return true, json.NewEncoder(os.Stdout).Encode(measure(order.site(), order.Edits))
+		return true, attend(os.Stdin, os.Stdout)
 	case helperSimulate:
 		return true, simulate(os.Stdin, os.Stdout)
 	default:
@@ -64,34 +54,23 @@ func run(sizes, hosts, proxies []int, edits, rounds int) (results, error) {
 	ctx := context.Background()
 	var r results
 	var err error
-	cost := func(into *[]figures, s site, edits int) {
-		if err != nil {
-			return
-		}
-		progress("measure %d routes of %d Gateways", s.routes, s.gateways)
-		var f figures
-		if f, err = measureApart(s, edits); err == nil {
-			*into = append(*into, f)
+	cost := func(into *[]figures, edits int, sites []site) {
+		if err == nil {
+			*into, err = measureInTurn(sites, edits)
 		}
 	}
-	for _, n := range sizes {
-		cost(&r.Sites, scaled(n), edits)
+	spread, single := make([]site, len(sizes)), make([]site, len(sizes))
+	for i, n := range sizes {
+		spread[i], single[i] = scaled(n), scaled(n)
+		single[i].Gateways = 1
 	}
+	shared := []site{{Routes: 500, Gateways: 1, Services: 50, Endpoints: 500, Together: true}, {Routes: 5000, Gateways: 1, Services: 500, Endpoints: 5000, Together: true}}
+	cost(&r.Sites, edits, spread)
 	if last := len(r.Sites) - 1; err == nil && last >= 0 {
-		var f figures
-		f, err = measureApart(scaled(r.Sites[last].Routes), 0)
-		r.Sites[last].Holdings = f.Holdings
+		r.Sites[last].Holdings, err = profileApart(spread[last])
 	}
-	for _, n := range sizes {
-		s := scaled(n)
-		s.gateways = 1
-		cost(&r.Single, s, edits)
-	}
-	for _, n := range []int{500, 5000} {
-		s := scaled(n)
-		s.gateways, s.together = 1, true
-		cost(&r.Shared, s, max(edits/200, 10))
-	}
+	cost(&r.Single, edits, single)
+	cost(&r.Shared, max(edits/200, 10), shared)
 	if err == nil && len(hosts) > 0 {
 		progress("ask hosts of %v rules", hosts)
 		r.Hosts, err = measureHosts(ctx, hosts, rounds, 2*time.Second)
@@ -100,7 +79,7 @@ func run(sizes, hosts, proxies []int, edits, rounds int) (results, error) {
 		if err != nil {
 			return
 		}
-		progress("let %d proxies of %d Gateways in", proxies, s.gateways)
+		progress("let %d proxies of %d Gateways in", proxies, s.Gateways)
 		var f streamFigures
 		if f, err = measureStreams(ctx, s, proxies); err == nil {
 			r.Streams = append(r.Streams, f)
@@ -108,45 +87,13 @@ func run(sizes, hosts, proxies []int, edits, rounds int) (results, error) {
 	}
 	for _, n := range proxies {
 		s := scaled(1000)
-		s.gateways = 1
+		s.Gateways = 1
 		streams(s, n)
 	}
 	if len(proxies) > 0 {
 		streams(scaled(sizes[len(sizes)-1]), proxies[len(proxies)-1])
 	}
 	return r, err
-}
-
-// orderedSite is a site as a helper is told of it.
-type orderedSite struct {
-	Routes, Gateways, Services, Endpoints, Edits int
-	Together                                     bool
-	// Profile has it look at what the heap consists of, and at nothing else: looking takes time.
-	Profile bool
-}
-
-func (o orderedSite) site() site {
-	return site{routes: o.Routes, gateways: o.Gateways, services: o.Services, endpoints: o.Endpoints, together: o.Together}
-}
-
-// measureApart measures a site in a process of its own: what that many edits cost, or without any, what the heap consists of.
-func measureApart(s site, edits int) (figures, error) {
-	var f figures
-	helper, err := newHelper(helperMeasure)
-	if err != nil {
-		return f, err
-	}
-	order, err := json.Marshal(orderedSite{s.routes, s.gateways, s.services, s.endpoints, edits, s.together, edits == 0})
-	if err != nil {
-		return f, fmt.Errorf("say what to measure: %w", err)
-	}
-	helper.Stdin = strings.NewReader(string(order))
-	output, err := helper.Output()
-	if err != nil {
-		return f, fmt.Errorf("measure %d routes: %w", s.routes, err)
-	}
-	err = json.Unmarshal(output, &f)
-	return f, err
 }
 
 func newHelper(what string) (*exec.Cmd, error) {

@@ -60,8 +60,8 @@ func newPlane(s site, proxies int) *plane {
 	log := slog.New(slog.DiscardHandler)
 	writer := status.NewWriter(status.Options{Controller: gateway.ControllerName, Log: log, Metrics: registry})
 	p.proofs = proof.New(statuses{writer}, registry)
-	for i := range s.gateways {
-		slice := pods(i, max(proxies/s.gateways, 1))
+	for i := range s.Gateways {
+		slice := pods(i, max(proxies/s.Gateways, 1))
 		p.proofs.Endpoints(store.KeyOf(slice), slice)
 		p.proofs.Fleet(ir.Name{Namespace: namespace, Name: name("gateway", i)}, store.Key(namespace, name("gateway", i)))
 		if p.instant {

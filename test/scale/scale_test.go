@@ -31,7 +31,7 @@ func await(t *testing.T, done <-chan struct{}, what string) {
 func TestAChangeTouchesWhatItIsAboutAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := scaled(500)
-	s.gateways = 5
+	s.Gateways = 5
 	p := newPlane(s, 0)
 	s.each(p.pipeline.Put)
 	p.start()
@@ -43,12 +43,12 @@ func TestAChangeTouchesWhatItIsAboutAndNothingElse(t *testing.T) {
 	await(t, p.applied, "an edited route")
 	after := p.counted()
 	if got := after.minus(before); got != (counts{resources: 1, gateways: 1}) {
-		t.Errorf("one edited route of %d changed %+v, want one resource of one Gateway", s.routes, got)
+		t.Errorf("one edited route of %d changed %+v, want one resource of one Gateway", s.Routes, got)
 	}
 	p.pipeline.Put(s.slice(3, 1))
 	await(t, p.endpoints, "a changed slice")
 	if got := p.counted().minus(after); got != (counts{assignments: 1}) {
-		t.Errorf("one changed slice of %d changed %+v, want one assignment", s.services, got)
+		t.Errorf("one changed slice of %d changed %+v, want one assignment", s.Services, got)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestAllProxiesAcknowledgeAChange(t *testing.T) {
 		t.Run(fmt.Sprintf("of %d Gateways", gateways), func(t *testing.T) {
 			t.Parallel()
 			s := scaled(100)
-			s.gateways = gateways
+			s.Gateways = gateways
 			f, err := measureStreams(t.Context(), s, 20)
 			if err != nil {
 				t.Fatal(err)

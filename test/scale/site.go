@@ -16,9 +16,9 @@ import (
 // site is how much of everything there is. Routes have a hostname each and are spread over the Gateways, and over the Services, whose endpoints are in slices of
 // up to maxSlice.
 type site struct {
-	routes, gateways, services, endpoints int
-	// together has all routes share one hostname.
-	together bool
+	Routes, Gateways, Services, Endpoints int
+	// Together has all routes share one hostname.
+	Together bool
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 
 // scaled is a site of that many routes with the proportions of the largest one: 100,000 routes over 500 Gateways, 10,000 Services and 100,000 endpoints.
 func scaled(routes int) site {
-	return site{routes: routes, gateways: max(routes/200, 1), services: max(routes/10, 1), endpoints: routes}
+	return site{Routes: routes, Gateways: max(routes/200, 1), Services: max(routes/10, 1), Endpoints: routes}
 }
 
 // each calls put with every object of the site.
@@ -38,7 +38,7 @@ func (s site) each(put func(store.Change)) {
 	put(change(store.GatewayClass, &gwv1.GatewayClass{
 		ObjectMeta: metav1.ObjectMeta{Name: class, UID: uid("class", 0)}, Spec: gwv1.GatewayClassSpec{ControllerName: gateway.ControllerName},
 	}))
-	for i := range s.gateways {
+	for i := range s.Gateways {
 		put(change(store.Gateway, &gwv1.Gateway{
 			ObjectMeta: meta("gateway", i),
 			Spec: gwv1.GatewaySpec{GatewayClassName: class, Listeners: []gwv1.Listener{{
@@ -46,7 +46,7 @@ func (s site) each(put func(store.Change)) {
 			}}},
 		}))
 	}
-	for i := range s.services {
+	for i := range s.Services {
 		put(change(store.Service, &corev1.Service{
 			ObjectMeta: meta("service", i),
 			Spec: corev1.ServiceSpec{
@@ -56,7 +56,7 @@ func (s site) each(put func(store.Change)) {
 		}))
 		put(s.slice(i, 0))
 	}
-	for i := range s.routes {
+	for i := range s.Routes {
 		put(s.route(i, 0))
 	}
 }
@@ -65,18 +65,18 @@ func (s site) each(put func(store.Change)) {
 func (s site) route(i, version int) store.Change {
 	r := &gwv1.HTTPRoute{ObjectMeta: meta("route", i)}
 	r.Generation = int64(version + 1)
-	r.Spec.ParentRefs = []gwv1.ParentReference{{Name: gwv1.ObjectName(name("gateway", i%s.gateways))}}
+	r.Spec.ParentRefs = []gwv1.ParentReference{{Name: gwv1.ObjectName(name("gateway", i%s.Gateways))}}
 	r.Spec.Hostnames = []gwv1.Hostname{gwv1.Hostname(host(i))}
 	path := "/"
 	if version > 0 {
 		path = fmt.Sprintf("/version/%d", version)
 	}
-	if s.together {
+	if s.Together {
 		r.Spec.Hostnames = []gwv1.Hostname{gwv1.Hostname(host(0))}
 		path = fmt.Sprintf("/service/%d%s", i, path)
 	}
-	service := i % s.services
-	if i < s.gateways {
+	service := i % s.Services
+	if i < s.Gateways {
 		// The first Service is used by all Gateways.
 		service = 0
 	}
@@ -91,7 +91,7 @@ func (s site) route(i, version int) store.Change {
 
 // slice is the EndpointSlice of the i-th Service, in one of its versions, which differ in the port.
 func (s site) slice(i, version int) store.Change {
-	count := min(max(s.endpoints/s.services, 1), maxSlice)
+	count := min(max(s.Endpoints/s.Services, 1), maxSlice)
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  meta("service", i),
 		AddressType: discoveryv1.AddressTypeIPv4,

@@ -45,7 +45,7 @@ const (
 
 // measureStreams lets that many proxies in.
 func measureStreams(ctx context.Context, s site, proxies int) (streamFigures, error) {
-	f := streamFigures{Proxies: proxies, Routes: s.routes, Gateways: s.gateways}
+	f := streamFigures{Proxies: proxies, Routes: s.Routes, Gateways: s.Gateways}
 	p := newPlane(s, proxies)
 	s.each(p.pipeline.Put)
 	p.start()
@@ -59,7 +59,7 @@ func measureStreams(ctx context.Context, s site, proxies int) (streamFigures, er
 	idle := inUse()
 	cpu, start := processorTime(), time.Now()
 	crowd, err := gather(crowd{
-		Address: address, ServerName: settings.ServerNames()[0], Bundle: ca.Bundle(), Proxies: proxies, Gateways: s.gateways,
+		Address: address, ServerName: settings.ServerNames()[0], Bundle: ca.Bundle(), Proxies: proxies, Gateways: s.Gateways,
 		Watched: watched(),
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.Co
 	stop := applycorev1.LifecycleHandler()
 	envoy.WithLifecycle(applycorev1.Lifecycle().WithPreStop(stop))
 	if settings.Helper == "" {
-		stop.WithSleep(applycorev1.SleepAction().WithSeconds(seconds(2 * times.quiet)))
+		stop.WithSleep(applycorev1.SleepAction().WithSeconds(max(seconds(2*times.quiet), 1)))
 		pod.WithTerminationGracePeriodSeconds(seconds(2*times.quiet + grace))
 		return
 	}

@@ -133,15 +133,19 @@ func drain(d *ir.Drain, spec *v1alpha1.Drain) string {
 	if spec == nil {
 		return ""
 	}
-	for field, from := range map[**time.Duration]*gwv1.Duration{&d.Delay: spec.Delay, &d.Timeout: spec.Timeout} {
-		if from == nil {
+	for _, field := range []struct {
+		name string
+		from *gwv1.Duration
+		to   **time.Duration
+	}{{"delay", spec.Delay, &d.Delay}, {"timeout", spec.Timeout, &d.Timeout}} {
+		if field.from == nil {
 			continue
 		}
-		parsed, err := time.ParseDuration(string(*from))
+		parsed, err := time.ParseDuration(string(*field.from))
 		if err != nil {
-			return fmt.Sprintf("drain: %q is not a duration; write it as 30s or 1m30s", *from)
+			return fmt.Sprintf("drain.%s: %q is not a duration; write it as 30s or 1m30s", field.name, *field.from)
 		}
-		*field = &parsed
+		*field.to = &parsed
 	}
 	return ""
 }

@@ -8,18 +8,19 @@ import (
 
 // Conversations are exchanges of many messages, several at a time, each followed by the next.
 type Conversations struct {
-	cancel  context.CancelFunc
-	talkers sync.WaitGroup
-	tally   *tally
+	cancel context.CancelFunc
+	done   chan struct{}
+	tally  *tally
 }
 
 // Converse holds as many conversations at a time as there are talkers until it is stopped, or the time is over. A talker says why its
 // conversation failed; it is not interrupted, so it must end by itself.
 func Converse(ctx context.Context, limit time.Duration, talkers ...func() error) *Conversations {
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	c := &Conversations{cancel: cancel, tally: newTally()}
+	c := &Conversations{cancel: cancel, done: make(chan struct{}), tally: newTally()}
+	var group sync.WaitGroup
 	for _, talk := range talkers {
-		c.talkers.Go(func() {
+		group.Go(func() {
 			for ctx.Err() == nil {
 				start := time.Now()
 				failure := ""
@@ -33,12 +34,19 @@ func Converse(ctx context.Context, limit time.Duration, talkers ...func() error)
 			}
 		})
 	}
+	go func() {
+		group.Wait()
+		close(c.done)
+	}()
 	return c
 }
+
+// Done is closed when no conversation is under way any more.
+func (c *Conversations) Done() <-chan struct{} { return c.done }
 
 // Stop lets the conversations under way end and returns what became of all.
 func (c *Conversations) Stop() Result {
 	c.cancel()
-	c.talkers.Wait()
+	<-c.done
 	return c.tally.result
 }

@@ -119,6 +119,9 @@ func transport(plan Plan) *http.Transport {
 	}
 }
 
+// Done is closed when nothing is sent any more and nothing is under way.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
 // Stop ends the sending, waits for the requests under way and returns what happened.
 func (r *Run) Stop() Result {
 	r.cancel()

@@ -65,13 +65,10 @@ func TestRun(t *testing.T) {
 		short := plan(server.URL)
 		short.MaxDuration = 200 * time.Millisecond
 		run := load.Start(t.Context(), short)
-		time.Sleep(500 * time.Millisecond)
-		before := served.Load()
-		time.Sleep(100 * time.Millisecond)
-		if after := served.Load(); after != before || before == 0 {
-			t.Errorf("served %d after the end, %d before", after, before)
+		<-run.Done()
+		if result := run.Stop(); result.Sent == 0 || result.Sent != int(served.Load()) {
+			t.Errorf("served %d, got %s", served.Load(), result)
 		}
-		run.Stop()
 	})
 }
 

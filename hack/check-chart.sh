@@ -12,6 +12,7 @@ variants=(
 	"replicas=1,metrics.enabled=false,gatewayClass.create=false,crds.create=false"
 	"clusterDomain=example.internal,priorityClassName=system-cluster-critical,image.tag=dev"
 	"watchNamespaces={shop,default}"
+	"files.enabled=true"
 )
 for values in "${variants[@]}"; do
 	"$helm" template gatewright "$chart" --namespace gatewright-system --set "$values" >/dev/null

@@ -112,7 +112,8 @@ type ProxyConfigSpec struct {
 	// +optional
 	Drain *Drain `json:"drain,omitempty"`
 
-	// Delivery is how configuration reaches the proxies: XDS, the default, streams it from Gatewright.
+	// Delivery is how configuration reaches the proxies: XDS, the default, streams it from Gatewright. Files lays it into their pods as files, in ConfigMaps
+	// and Secrets, so that no proxy connects to Gatewright; it must be switched on where Gatewright is installed. Another delivery replaces the proxies, in order.
 	//
 	// +optional
 	Delivery *Delivery `json:"delivery,omitempty"`
@@ -143,11 +144,16 @@ const (
 
 // Delivery is how configuration reaches the proxies.
 //
-// +kubebuilder:validation:Enum=XDS
+// +kubebuilder:validation:Enum=XDS;Files
 type Delivery string
 
-// DeliveryXDS streams configuration from Gatewright.
-const DeliveryXDS Delivery = "XDS"
+// The ways in which configuration reaches proxies.
+const (
+	// DeliveryXDS streams it from Gatewright.
+	DeliveryXDS Delivery = "XDS"
+	// DeliveryFiles lays it into the proxies' pods.
+	DeliveryFiles Delivery = "Files"
+)
 
 // Placement is where the proxies run.
 //

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/gatewright/gatewright/internal/dataplane"
+	"github.com/gatewright/gatewright/internal/files"
 	"github.com/gatewright/gatewright/internal/identity"
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/infra/authority"
@@ -39,6 +41,7 @@ type plane struct {
 	authority *authority.Source
 	proxies   *xds.Cache
 	fleets    *fleetSink
+	files     *files.Plane // nil if not offered
 	selectors *selector.Keeper
 	statuses  *status.Writer
 	proofs    *proof.Keeper
@@ -71,10 +74,16 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
 	p.proofs = proof.New(statusSink{p.statuses}, metrics.Registry)
-	p.fleets.proofs = p.proofs
+	p.fleets.proofs, p.fleets.planes = p.proofs, dataplane.Planes{streams{p.proxies, p.fleets.identities}}
+	if o.Files {
+		p.files = files.New(files.Config{
+			Client: mgr.GetClient(), Reader: reader, Source: p.proxies, Observer: p.proofs, Report: p.proofs.Hinder, Log: log,
+		})
+		p.fleets.planes = append(p.fleets.planes, p.files)
+	}
 	p.pipeline = pipeline.New(pipeline.Outputs{
-		Proxies: p.proxies, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs,
-	}, metrics.Registry, pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()))
+		Proxies: p.fleets.planes, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs,
+	}, metrics.Registry, pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files))
 	callers := identity.New(identity.Config{
 		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
 		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,
@@ -88,7 +97,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	})
 	p.replicas = &replicas{namespace: o.Namespace, follower: follower, slices: map[string][]string{}}
 
-	leader, err := lead(mgr, o, log,
+	leading := []manager.Runnable{
 		&authority.Keeper{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Namespace: o.Namespace,
 			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
@@ -96,7 +105,11 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		applier,
 		p.selectors,
 		p.statuses,
-	)
+	}
+	if p.files != nil {
+		leading = append(leading, p.files)
+	}
+	leader, err := lead(mgr, o, log, leading...)
 	if err != nil {
 		return err
 	}
@@ -169,6 +182,10 @@ func (p *plane) observe(e watch.Event) {
 		slice, _ := e.Object.(*discoveryv1.EndpointSlice)
 		p.proofs.Endpoints(e.Key, slice)
 		p.replicas.observe(e.Key, slice)
+		if p.files != nil {
+			namespace, name := store.SplitKey(e.Key)
+			p.files.Endpoints(namespace, name, slice)
+		}
 	}
 	p.pipeline.Put(e.Change)
 }

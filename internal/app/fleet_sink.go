@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatewright/gatewright/internal/dataplane"
 	"github.com/gatewright/gatewright/internal/identity"
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/infra/render"
@@ -19,6 +20,7 @@ import (
 type fleetSink struct {
 	applier    *apply.Applier
 	identities *identity.Fleets
+	planes     dataplane.Planes
 	proofs     *proof.Keeper
 	// system is the namespace that Gatewright runs in.
 	system string
@@ -57,17 +59,17 @@ func (f *fleetSink) serve(gateway ir.Gateway) {
 	delete(f.owners, f.names[gateway.Name])
 	f.owners[key], f.names[gateway.Name] = gateway.Name, key
 	f.mu.Unlock()
-	f.identities.Serve(gateway.Name, gateway.Fleet.UID)
-	f.proofs.Fleet(gateway.Name, key)
+	f.planes.Serve(gateway)
+	f.proofs.Fleet(gateway.Name, key, gateway.Fleet.Delivery)
 }
 
 // Release says that a Gateway exists and should have no fleet but the one named.
 func (f *fleetSink) Release(gateway ir.Name, fleet ir.Fleet) {
 	f.forget(gateway)
 	if fleet.Name == "" {
-		f.identities.Leave(gateway)
+		f.planes.Leave(gateway)
 	} else {
-		f.identities.Serve(gateway, fleet.UID)
+		f.planes.Serve(ir.Gateway{Name: gateway, Fleet: fleet})
 	}
 	f.applier.Release(gateway, fleet)
 }
@@ -75,12 +77,12 @@ func (f *fleetSink) Release(gateway ir.Name, fleet ir.Fleet) {
 // Delete says that a Gateway is gone.
 func (f *fleetSink) Delete(gateway ir.Name) {
 	f.forget(gateway)
-	f.identities.Leave(gateway)
+	f.planes.Leave(gateway)
 	f.applier.Delete(gateway)
 }
 
 func (f *fleetSink) forget(gateway ir.Name) {
-	f.proofs.Fleet(gateway, "")
+	f.proofs.Fleet(gateway, "", ir.XDS)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.owners, f.names[gateway])

@@ -24,8 +24,10 @@ type Options struct {
 	// WatchNamespaces are the namespaces that are watched, none for all.
 	WatchNamespaces []string
 	LeaderElect     bool
-	LogLevel        string
-	LogFormat       string
+	// Files says that delivery by files is offered.
+	Files     bool
+	LogLevel  string
+	LogFormat string
 	// Instance is the name of this replica.
 	Instance string
 }
@@ -62,6 +64,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to watch, and to read and write in (default: all)")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several replicas write status and run fleets")
+	flags.BoolVar(&o.Files, "files", false, "offer delivery Files, which needs the right to write Secrets and to patch pods in the namespaces of Gateways")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
 	command.AddCommand(drainCommand(), installCommand())

@@ -36,6 +36,8 @@ type Fleet struct {
 	ClusterAddresses []string
 	// Proxies is what the parameters of the Gateway and its class say.
 	Proxies Proxies
+	// Delivery is how configuration reaches the proxies.
+	Delivery Delivery
 }
 
 // FleetNamespace is the namespace that the fleet's objects are in.

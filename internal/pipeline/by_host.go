@@ -20,8 +20,12 @@ func (g *graph) hostTables() *store.Table[bool] {
 	return memo.Derive(g.memo, stageByHost, from(byTable), deepEqual[bool], func(*store.View, string) bool { return true })
 }
 
-// markByHost notes it on the chains of a port. Where requests pass filters before a route is chosen, they need to find one at once.
-func markByHost(v *store.View, tables *store.Table[bool], port ir.Port) ir.Port {
+// markByHost notes it on the chains of a port. Where requests pass filters before a route is chosen, they need to find one at once. Files are replaced as a whole, so
+// that there is nothing to gain from scopes.
+func markByHost(v *store.View, tables *store.Table[bool], delivery ir.Delivery, port ir.Port) ir.Port {
+	if delivery == ir.Files {
+		return port
+	}
 	for i := range port.Chains {
 		if chain := &port.Chains[i]; chain.RouteTable != "" && chain.Filters == 0 {
 			chain.ByHost, _ = tables.Get(v, chain.RouteTable)

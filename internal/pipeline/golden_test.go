@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,6 +72,7 @@ func TestGolden(t *testing.T) {
 			}
 			g := newGraph()
 			g.objects.System = "gatewright-system"
+			g.files = !strings.HasSuffix(dir, "-not-offered")
 			for _, c := range append(keys(), resolvetest.Load(t, base+string(in))...) {
 				g.objects.Apply(c)
 			}
@@ -100,6 +102,9 @@ func irOf(g *graph) map[string]any {
 			ports = append(ports, port)
 		}
 		out["ports of "+key] = ports
+		if r.Gateway.Fleet.Delivery != ir.XDS {
+			out["delivery of "+key] = r.Gateway.Fleet.Delivery
+		}
 		if !reflect.DeepEqual(r.Gateway.Fleet.Proxies, ir.Proxies{}) {
 			out["proxies of "+key] = r.Gateway.Fleet.Proxies
 		}

@@ -27,6 +27,8 @@ type graph struct {
 	store   *store.Store
 	memo    *memo.Graph
 	objects *store.Objects
+	// files says that delivery Files is offered. It never changes.
+	files bool
 
 	classes  *store.Table[gateway.ResolvedClass]
 	gateways *store.Table[gateway.Resolved]
@@ -105,8 +107,7 @@ func newGraph(options ...memo.Option) *graph {
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
 		func(v *store.View, key string) gateway.ResolvedClass { return gateway.Class(v, g.objects, key) })
 
-	g.gateways = memo.Derive(g.memo, stageGateway, from(g.objects.Gateways), deepEqual[gateway.Resolved],
-		func(v *store.View, key string) gateway.Resolved { return gateway.Resolve(v, g.objects, g.classes, key) })
+	g.gateways = memo.Derive(g.memo, stageGateway, from(g.objects.Gateways), deepEqual[gateway.Resolved], g.resolveGateway)
 	byPort := store.NewIndex(g.gateways, "gateway.byPort", portKeys)
 	byTable := store.NewIndex(g.gateways, "gateway.byTable", tableKeys)
 	byListenerTable := store.NewIndex(g.gateways, "gateway.byListenerTable", func(_ string, r gateway.Resolved) []string { return r.Tables() })
@@ -163,7 +164,7 @@ func newGraph(options ...memo.Option) *graph {
 			r, _ := g.gateways.Get(v, name)
 			for _, port := range r.Gateway.Ports {
 				if port.ID() == id {
-					return markByHost(v, hostTables, route.Port(v, g.routes, byListener, name, port))
+					return markByHost(v, hostTables, r.Gateway.Fleet.Delivery, route.Port(v, g.routes, byListener, name, port))
 				}
 			}
 			return ir.Port{}

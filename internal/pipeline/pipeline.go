@@ -39,6 +39,9 @@ func WithSystemNamespace(name string) Option {
 	return func(p *Pipeline) { p.quarantine.graph.objects.System = name }
 }
 
+// WithFiles says whether Gateways may choose delivery Files.
+func WithFiles(offered bool) Option { return func(p *Pipeline) { p.quarantine.graph.files = offered } }
+
 // New connects the lanes to where their results go.
 func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipeline {
 	m := newMetrics(registerer)

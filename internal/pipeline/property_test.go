@@ -23,7 +23,9 @@ type both struct {
 }
 
 func newBoth(options ...memo.Option) both {
-	return both{config: newGraph(options...), endpoints: newEndpointGraph(options...)}
+	b := both{config: newGraph(options...), endpoints: newEndpointGraph(options...)}
+	b.config.files = true
+	return b
 }
 
 func (b both) apply(changes ...store.Change) {

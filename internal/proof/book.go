@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -20,8 +21,11 @@ type book struct {
 	proven int
 	// waiting are the objects whose state is not proven.
 	waiting map[subject]wait
-	// service is `namespace/name` of the Service that leads to the proxies.
-	service string
+	// service is `namespace/name` of the Service that leads to the proxies, and delivery how they are supplied.
+	service  string
+	delivery ir.Delivery
+	// hindered is why they can not be supplied, empty if they can.
+	hindered string
 }
 
 type wait struct {

@@ -83,16 +83,28 @@ func (k *Keeper) Reach(states map[string]string, since time.Time) {
 	}
 }
 
-// Fleet says which Service leads to a Gateway's proxies, empty if none does.
-func (k *Keeper) Fleet(gateway ir.Name, service string) {
+// Fleet says which Service leads to a Gateway's proxies, empty if none does, and how they are supplied.
+func (k *Keeper) Fleet(gateway ir.Name, service string, delivery ir.Delivery) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if service == "" {
 		delete(k.books, gateway.String())
 		return
 	}
-	k.book(gateway.String()).service = service
+	b := k.book(gateway.String())
+	b.service, b.delivery = service, delivery
 	k.prove(gateway.String())
+}
+
+// Hinder says why a Gateway's proxies can not be supplied, and with an empty text that they can be again. Whatever waits for them says so at once.
+func (k *Keeper) Hinder(gateway ir.Name, problem string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b := k.book(gateway.String())
+	b.hindered = problem
+	for s := range b.waiting {
+		k.publish(s)
+	}
 }
 
 func (k *Keeper) book(gateway string) *book {

@@ -7,6 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
@@ -17,6 +18,18 @@ const (
 	reasonProgrammed  = string(gwv1.GatewayReasonProgrammed)
 	reasonPending     = string(gwv1.GatewayReasonPending)
 	reasonNotAttached = "NotAttached"
+)
+
+// proved is what is known of an object that is live, and lacking what it waits for, by the way in which proxies are supplied.
+var (
+	proved = map[ir.Delivery]string{
+		ir.XDS:   "every ready proxy has acknowledged this generation",
+		ir.Files: "every ready proxy has read the files of this generation; files are not acknowledged, so what a proxy refuses of them is not known here",
+	}
+	lacking = map[ir.Delivery]string{
+		ir.XDS:   "acknowledged this generation: %s; see their logs and whether they reach Gatewright",
+		ir.Files: "read the files of this generation: %s; see whether Gatewright reaches their port for readiness, and the events of the pods",
+	}
 )
 
 // maxNamed is how many pods a message names.
@@ -30,7 +43,9 @@ func (k *Keeper) verdict(s subject, gateway string) outcome.Condition {
 	case o.refused != "" && len(o.listeners) == 0:
 		return outcome.Condition{State: outcome.False, Reason: outcome.Refused, Message: o.refused}
 	case !waits:
-		return outcome.Condition{State: outcome.True, Reason: reasonProgrammed, Message: "every ready proxy has acknowledged this generation"}
+		return outcome.Condition{State: outcome.True, Reason: reasonProgrammed, Message: proved[b.delivery]}
+	case b.hindered != "":
+		return outcome.Condition{State: outcome.False, Reason: reasonPending, Message: fmt.Sprintf("the proxies of Gateway %s can not be supplied: %s", gateway, b.hindered)}
 	case w.late:
 		return outcome.Condition{State: outcome.False, Reason: reasonPending, Message: k.lagging(b, gateway, w)}
 	default:
@@ -46,7 +61,7 @@ func (k *Keeper) lagging(b *book, gateway string, w wait) string {
 	}
 	behind := slices.DeleteFunc(pods, func(pod string) bool { return k.numberOf(b, xds.Identity{Gateway: gateway, Pod: pod}) >= w.number })
 	named := strings.Join(behind[:min(len(behind), maxNamed)], ", ")
-	return fmt.Sprintf("%d proxies of Gateway %s have not acknowledged this generation: %s; see their logs and whether they reach Gatewright", len(behind), gateway, named)
+	return fmt.Sprintf("%d proxies of Gateway %s have not "+lacking[b.delivery], len(behind), gateway, named)
 }
 
 // SetRoute says what became of a route, whose proxies have yet to prove it.

@@ -41,10 +41,19 @@
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
-# Certificates and authorities. Nothing here can write a Secret; the one that Gatewright keeps is in role.yaml.
+# Certificates and authorities. Nothing but delivery Files writes a Secret here; the one that Gatewright keeps is in role.yaml.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [list, watch]
+{{- if .Values.files.enabled }}
+# Delivery Files lays private keys into Secrets beside the proxies, and changes an annotation of their pods so that kubelets look after the files at once.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create, patch, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [patch]
+{{- end }}
 # The proxies of each Gateway, applied server-side in the Gateway's namespace. They are removed by the garbage collector with their
 # Gateway, and by Gatewright when the Gateway is given another class, or no longer needs them.
 # Services and ConfigMaps are also read, as backends and authorities.

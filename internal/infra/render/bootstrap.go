@@ -11,7 +11,6 @@ import (
 	"time"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	metricsv3 "github.com/envoyproxy/go-control-plane/envoy/config/metrics/v3"
@@ -46,19 +45,17 @@ func configFiles(gateway ir.Gateway, settings Settings) (map[string]string, erro
 	if err != nil {
 		return nil, err
 	}
-	token, err := tokenSecret()
-	if err != nil {
-		return nil, err
-	}
-	validation, err := validationSecret(settings)
-	if err != nil {
-		return nil, err
+	messages := map[string]checkable{bootstrapFile: bootstrap}
+	if gateway.Fleet.Delivery == ir.XDS {
+		if messages[tokenFile], err = tokenSecret(); err != nil {
+			return nil, err
+		}
+		if messages[validationFile], err = validationSecret(settings); err != nil {
+			return nil, err
+		}
 	}
 	files := map[string]string{}
-	for name, message := range map[string]interface {
-		proto.Message
-		ValidateAll() error
-	}{bootstrapFile: bootstrap, tokenFile: token, validationFile: validation} {
+	for name, message := range messages {
 		if err := message.ValidateAll(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -69,14 +66,20 @@ func configFiles(gateway ir.Gateway, settings Settings) (map[string]string, erro
 	return files, nil
 }
 
-// bootstrap lets Envoy find the control plane; everything else it is told from there. Without a timeout of the first fetch Envoy
+// checkable is a message with constraints.
+type checkable interface {
+	proto.Message
+	ValidateAll() error
+}
+
+// bootstrap lets Envoy find its configuration; everything else it is told there. Without a timeout of the first fetch Envoy
 // opens no listener, and so is not ready, before it has its whole configuration.
 func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, error) {
-	cluster, err := controlPlane(settings)
+	dynamic, clusters, err := supply(gateway, settings)
 	if err != nil {
 		return nil, err
 	}
-	ready, err := readyListener()
+	ready, err := readyListener(gateway.Fleet.Delivery)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +93,10 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 		Admin: &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_Pipe{
 			Pipe: &corev3.Pipe{Path: adminSocket, Mode: 0o600},
 		}}},
-		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
-			AdsConfig: adsConfig(),
-			LdsConfig: fromADS(),
-			CdsConfig: fromADS(),
-		},
+		DynamicResources: dynamic,
 		StaticResources: &bootstrapv3.Bootstrap_StaticResources{
 			Listeners: []*listenerv3.Listener{ready},
-			Clusters:  []*clusterv3.Cluster{cluster},
+			Clusters:  clusters,
 		},
 		LayeredRuntime:  runtimeLayers(),
 		StatsConfig:     statsConfig(),

@@ -28,6 +28,7 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 	if err != nil {
 		return nil, err
 	}
+	envoy.WithVolumeMounts(supplyMount(gateway))
 	spec := applycorev1.PodSpec().
 		WithServiceAccountName(name).
 		WithAutomountServiceAccountToken(false).
@@ -41,7 +42,7 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 			WithSysctls(applycorev1.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(
 			applycorev1.Volume().WithName("config").WithConfigMap(applycorev1.ConfigMapVolumeSource().WithName(name)),
-			tokenVolume(),
+			supplyVolume(gateway),
 			applycorev1.Volume().WithName("admin").WithEmptyDir(applycorev1.EmptyDirVolumeSource().
 				WithMedium(corev1.StorageMediumMemory).
 				WithSizeLimit(resource.MustParse("1Mi"))),
@@ -85,7 +86,6 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
-			applycorev1.VolumeMount().WithName("token").WithMountPath(tokenDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
 		), nil
 }

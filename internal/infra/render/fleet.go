@@ -49,7 +49,9 @@ func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, erro
 		return nil, fmt.Errorf("rendering the bootstrap of Gateway %s: %w", gateway.Name, err)
 	}
 	hash := hashFiles(files)
-	files[BundleKey] = string(bundle)
+	if gateway.Fleet.Delivery == ir.XDS {
+		files[BundleKey] = string(bundle)
+	}
 	proxies, err := workload(gateway, settings, hash)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the proxies of Gateway %s: %w", gateway.Name, err)

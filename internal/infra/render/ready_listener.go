@@ -9,11 +9,13 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // readyListener answers [ReadyPath], and 404 to everything else. An overloaded proxy still answers it: taking it out of service
 // would only move its load to the others.
-func readyListener() (*listenerv3.Listener, error) {
+func readyListener(delivery ir.Delivery) (*listenerv3.Listener, error) {
 	health, err := filter("envoy.filters.http.health_check", &healthv3.HealthCheck{
 		PassThroughMode: wrapperspb.Bool(false),
 		Headers: []*routev3.HeaderMatcher{{
@@ -30,11 +32,15 @@ func readyListener() (*listenerv3.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	manager, err := pack(&hcmv3.HttpConnectionManager{
+	connections := &hcmv3.HttpConnectionManager{
 		StatPrefix:     "ready",
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: "ready"}},
 		HttpFilters:    []*hcmv3.HttpFilter{health, router},
-	})
+	}
+	if delivery == ir.Files {
+		connections.RouteSpecifier = loadedRoutes()
+	}
+	manager, err := pack(connections)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		condition.State = outcome.True
 		condition.Reason = string(gwv1.GatewayReasonProgrammed)
 		condition.Message = fmt.Sprintf("%d proxies serve the Gateway", available)
+		if fleet.Delivery == ir.Files {
+			condition.Message += "; they are supplied by files, which are not acknowledged: what a proxy refuses of them is said in its log only"
+		}
 	}
 	return slices.Concat(outside, inside), condition
 }

@@ -78,7 +78,7 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) {
 	spec, problem := parameters(v, objects, gw, class)
 	settings, wrong := proxies(spec)
-	r.Gateway.Fleet.Proxies = settings
+	r.Gateway.Fleet.Proxies, r.Gateway.Fleet.Delivery = settings, delivery(spec)
 	if problem == "" {
 		problem = wrong
 	}
@@ -87,6 +87,9 @@ func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv
 	}
 	if problem == "" && spec.Placement != nil && *spec.Placement == v1alpha1.PlacementGatewrightNamespace {
 		problem = placeAbroad(&r.Gateway, objects.System)
+	}
+	if problem == "" {
+		problem = filesAbroad(&r.Gateway.Fleet)
 	}
 	r.hold(problem)
 	if r.Held != "" {

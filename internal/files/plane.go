@@ -1,0 +1,350 @@
+package files
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/dataplane"
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+const (
+	// workers is how many Gateways are brought up to date at once.
+	workers = 4
+	// gather is how long changes are waited for after the first one, and pause the least time between two writes for one Gateway.
+	gather = 50 * time.Millisecond
+	pause  = 200 * time.Millisecond
+	// A Gateway that failed is tried again after a time that doubles from the first of these to the second.
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Config is what a [Plane] works with. All fields but Ask and Directory are needed.
+type Config struct {
+	Client client.Client
+	// Reader must not be a cache: objects with files are read once, and are of no interest after.
+	Reader client.Reader
+	// Source has what proxies are to have. It is told of changes before the plane is.
+	Source interface {
+		Snapshot(gateway string) xds.Snapshot
+	}
+	// Observer hears which proxies have read which files.
+	Observer dataplane.Observer
+	// Report is told why the files of a Gateway can not be written, and the empty string once they have been; once for each change.
+	Report func(gateway ir.Name, problem string)
+	Log    *slog.Logger
+	// Ask returns what a proxy at an address answers at [render.LoadedPath]; nil asks over HTTP.
+	Ask func(ctx context.Context, address string) (string, error)
+}
+
+// Plane supplies proxies by files. What is wanted may be said at any time and on every replica; it is done while Start runs.
+type Plane struct {
+	Config
+	now func() time.Time
+	// queue is that of this start.
+	queue workqueue.TypedRateLimitingInterface[ir.Name]
+
+	mu      sync.Mutex
+	started bool
+	// wanted are the Gateways whose proxies are to be supplied by files, and known all that exist and have proxies.
+	wanted map[ir.Name]ir.Gateway
+	known  map[ir.Name]ir.Gateway
+	// supplies are those that files have been written for. The queue lets one worker at a time have one.
+	supplies map[ir.Name]*supply
+	// left are fleets that have files and should not.
+	left map[ir.Name]map[string]bool
+	// users are the Gateways that use each load assignment.
+	users map[string]map[ir.Name]bool
+	pods  pods
+}
+
+var _ dataplane.Plane = (*Plane)(nil)
+
+// New makes a plane to which nothing has been said yet.
+func New(config Config) *Plane {
+	if config.Ask == nil {
+		config.Ask = ask
+	}
+	return &Plane{
+		Config: config, now: time.Now,
+		wanted: map[ir.Name]ir.Gateway{}, known: map[ir.Name]ir.Gateway{}, supplies: map[ir.Name]*supply{}, left: map[ir.Name]map[string]bool{},
+		users: map[string]map[ir.Name]bool{}, pods: pods{},
+	}
+}
+
+// Serve says how a Gateway is to be supplied. One that was supplied by files before goes on to be until none of its proxies reads them.
+func (p *Plane) Serve(gateway ir.Gateway) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before, ok := p.known[gateway.Name]; ok && before.Fleet.Name != gateway.Fleet.Name {
+		p.leave(gateway.Name, before.Fleet.Name)
+	}
+	p.known[gateway.Name] = gateway
+	if gateway.Fleet.Delivery == ir.Files {
+		p.wanted[gateway.Name] = gateway
+		delete(p.left[gateway.Name], gateway.Fleet.Name)
+	} else if _, before := p.wanted[gateway.Name]; before {
+		delete(p.wanted, gateway.Name)
+		p.leave(gateway.Name, gateway.Fleet.Name)
+	}
+	p.enqueue(gateway.Name, 0)
+}
+
+func (p *Plane) leave(gateway ir.Name, fleet string) {
+	if p.left[gateway] == nil {
+		p.left[gateway] = map[string]bool{}
+	}
+	p.left[gateway][fleet] = true
+}
+
+// Leave forgets a Gateway that is gone. Its objects leave with it, for it owns them.
+func (p *Plane) Leave(gateway ir.Name) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.wanted, gateway)
+	delete(p.known, gateway)
+	delete(p.left, gateway)
+	p.enqueue(gateway, 0)
+}
+
+// Apply has the files of Gateways that changed written. What has changed is read from the source, which also names the states.
+func (p *Plane) Apply(changes []xds.Change) map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, change := range changes {
+		p.touch(ir.ParseName(change.Group))
+	}
+	return nil
+}
+
+// ApplyEndpoints does so for the Gateways that use the load assignments.
+func (p *Plane) ApplyEndpoints(changes map[string]*xds.Resource) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range changes {
+		for gateway := range p.users[name] {
+			p.touch(gateway)
+		}
+	}
+}
+
+func (p *Plane) touch(gateway ir.Name) {
+	if p.supplies[gateway] != nil {
+		p.enqueue(gateway, gather)
+	}
+}
+
+// enqueue does nothing on a replica that does not lead, where the queue would only grow.
+func (p *Plane) enqueue(gateway ir.Name, after time.Duration) {
+	if p.started {
+		p.queue.AddAfter(gateway, after)
+	}
+}
+
+// Start works until the context ends. It can be started again, and then trusts nothing that it knew: another leader may have been at work.
+func (p *Plane) Start(ctx context.Context) error {
+	p.begin()
+	stop := context.AfterFunc(ctx, p.queue.ShutDown)
+	defer stop()
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() { p.work(ctx) })
+	}
+	group.Go(func() { p.findLeft(ctx) })
+	group.Wait()
+	p.end()
+	return nil
+}
+
+func (p *Plane) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "files"},
+	)
+	p.started = true
+	for name := range p.known {
+		p.enqueue(name, 0)
+	}
+}
+
+func (p *Plane) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.started = false
+	for _, s := range p.supplies {
+		s.forgetPods(p.Observer)
+	}
+	p.supplies, p.users = map[ir.Name]*supply{}, map[string]map[ir.Name]bool{}
+}
+
+func (p *Plane) work(ctx context.Context) {
+	for {
+		name, shutdown := p.queue.Get()
+		if shutdown {
+			return
+		}
+		p.attend(ctx, name)
+		p.queue.Done(name)
+	}
+}
+
+// attend does what there is to do for one Gateway.
+func (p *Plane) attend(ctx context.Context, name ir.Name) {
+	s := p.take(name)
+	if s == nil {
+		p.clean(ctx, name)
+		return
+	}
+	again, err := p.supply(ctx, s)
+	if ctx.Err() != nil {
+		return
+	}
+	p.tell(s, err)
+	switch {
+	case err != nil:
+		p.queue.AddRateLimited(name)
+		return
+	case again > 0:
+		p.queue.AddAfter(name, again)
+	}
+	p.queue.Forget(name)
+	p.clean(ctx, name)
+}
+
+// take gives what is known of a Gateway that is supplied by files, and nil if it should not be.
+func (p *Plane) take(name ir.Name) *supply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gateway, wanted := p.wanted[name]
+	s := p.supplies[name]
+	if !wanted {
+		// Files go on being written for proxies that still read them.
+		if s != nil && p.left[name][s.gateway.Fleet.Name] && s.reads {
+			s.leaving, s.pods = true, p.pods.of(s.gateway)
+			return s
+		}
+		if s != nil {
+			s.forgetPods(p.Observer)
+			p.use(name, nil)
+			delete(p.supplies, name)
+		}
+		return nil
+	}
+	if s == nil || s.gateway.Fleet.Name != gateway.Fleet.Name || s.gateway.Fleet.UID != gateway.Fleet.UID {
+		if s != nil {
+			s.forgetPods(p.Observer)
+		}
+		s = newSupply()
+		p.supplies[name] = s
+	}
+	s.gateway, s.leaving, s.pods = gateway, false, p.pods.of(gateway)
+	return s
+}
+
+// use notes which load assignments a Gateway uses.
+func (p *Plane) use(gateway ir.Name, assignments []string) {
+	for name, users := range p.users {
+		if users[gateway] && !slices.Contains(assignments, name) {
+			delete(users, gateway)
+		}
+		if len(users) == 0 {
+			delete(p.users, name)
+		}
+	}
+	for _, name := range assignments {
+		if p.users[name] == nil {
+			p.users[name] = map[ir.Name]bool{}
+		}
+		p.users[name][gateway] = true
+	}
+}
+
+// tell logs and reports a problem, or its end, once for each change.
+func (p *Plane) tell(s *supply, err error) {
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	if s.problem == problem {
+		return
+	}
+	s.problem = problem
+	if err != nil {
+		p.Log.Error("files not written, trying again", "gateway", s.gateway.Name.String(), "error", err)
+	} else {
+		p.Log.Info("files written", "gateway", s.gateway.Name.String())
+	}
+	p.Report(s.gateway.Name, problem)
+}
+
+// clean removes the files of fleets that should have none, once no proxy reads them.
+func (p *Plane) clean(ctx context.Context, name ir.Name) {
+	p.mu.Lock()
+	gateway, exists := p.known[name]
+	fleets := slices.Sorted(maps.Keys(p.left[name]))
+	supplied := p.supplies[name]
+	p.mu.Unlock()
+	for _, fleet := range fleets {
+		if !exists || supplied != nil && supplied.gateway.Fleet.Name == fleet {
+			continue
+		}
+		old := gateway
+		old.Fleet.Name = fleet
+		if p.anyReads(ctx, old) {
+			p.queue.AddAfter(name, lookAgain)
+			continue
+		}
+		if err := p.remove(ctx, old); err != nil {
+			if ctx.Err() == nil {
+				p.Log.Error("files not removed, trying again", "gateway", name.String(), "fleet", fleet, "error", err)
+			}
+			p.queue.AddRateLimited(name)
+			return
+		}
+		p.Log.Info("files removed", "gateway", name.String(), "fleet", fleet)
+		p.mu.Lock()
+		delete(p.left[name], fleet)
+		p.mu.Unlock()
+	}
+}
+
+// findLeft finds what an earlier leader left. It goes on until it has succeeded.
+func (p *Plane) findLeft(ctx context.Context) {
+	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, lastRetry) {
+		found, err := p.list(ctx)
+		if err == nil {
+			p.mu.Lock()
+			for gateway, fleets := range found {
+				for fleet := range fleets {
+					if p.wanted[gateway].Fleet.Name != fleet {
+						p.leave(gateway, fleet)
+						p.enqueue(gateway, 0)
+					}
+				}
+			}
+			p.mu.Unlock()
+			return
+		}
+		if ctx.Err() == nil {
+			p.Log.Error("files that are no longer wanted can not be found, trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Directory is where proxies find the files.
+const Directory = render.FilesDirectory

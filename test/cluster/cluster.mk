@@ -6,6 +6,8 @@ CLUSTER = bin/cluster
 
 # Release channel of the Gateway API that `make install` applies: standard or experimental.
 CHANNEL ?= standard
+# Values of the chart that `make install` sets: SET='files.enabled=true replicas=1'.
+SET ?=
 
 .PHONY: $(CLUSTER) cluster-up cluster-down images install kubeconfig shell
 
@@ -22,7 +24,7 @@ images: $(CLUSTER) ## Build the images and load those that changed into the test
 	@$(CLUSTER) images
 
 install: $(CLUSTER) ## Install the Gateway API and Gatewright into the test cluster
-	@$(CLUSTER) install --channel=$(CHANNEL)
+	@$(CLUSTER) install --channel=$(CHANNEL) $(addprefix --set=,$(SET))
 
 kubeconfig: $(CLUSTER) ## Print the path of the test cluster's kubeconfig
 	@$(CLUSTER) kubeconfig

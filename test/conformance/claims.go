@@ -31,9 +31,8 @@ func claimedFeatures() []features.FeatureName {
 	return claimed
 }
 
-// claimedTests keeps the tests that need claimed features only; the suite would skip the others and leave them out of its report.
-func claimedTests(all []suite.ConformanceTest) []suite.ConformanceTest {
-	claimed := claimedFeatures()
+// testsOf keeps the tests that need claimed features only; the suite would skip the others and leave them out of its report.
+func testsOf(all []suite.ConformanceTest, claimed []features.FeatureName) []suite.ConformanceTest {
 	var tests []suite.ConformanceTest
 	for _, test := range all {
 		needs := func(f features.FeatureName) bool { return !slices.Contains(claimed, f) }
@@ -45,7 +44,7 @@ func claimedTests(all []suite.ConformanceTest) []suite.ConformanceTest {
 }
 
 // shortcomings says where a report falls short of the claims: every profile is there, and nothing in it failed or was skipped.
-func shortcomings(report *confv1.ConformanceReport) []string {
+func shortcomings(report *confv1.ConformanceReport, profiles []suite.ConformanceProfileName) []string {
 	var found []string
 	for _, profile := range profiles {
 		index := slices.IndexFunc(report.ProfileReports, func(p confv1.ProfileReport) bool { return p.Name == string(profile) })

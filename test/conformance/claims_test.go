@@ -13,7 +13,7 @@ import (
 
 func TestClaimedTests(t *testing.T) {
 	t.Parallel()
-	claimed := claimedTests(tests.ConformanceTests)
+	claimed := testsOf(tests.ConformanceTests, claimedFeatures())
 	if len(claimed) == 0 || len(claimed) == len(tests.ConformanceTests) {
 		t.Fatalf("%d of %d tests are claimed", len(claimed), len(tests.ConformanceTests))
 	}
@@ -70,7 +70,7 @@ func TestShortcomings(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := shortcomings(test.report); !slices.Equal(got, test.want) {
+			if got := shortcomings(test.report, profiles); !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

@@ -49,22 +49,27 @@ func TestConformance(t *testing.T) {
 		Version:      version,
 		Contact:      []string{"https://github.com/gatewright/gatewright/issues"},
 	}
+	if *delivery == "files" {
+		byFiles(t, &options)
+	}
 	cSuite, err := suite.NewConformanceTestSuite(options)
 	if err != nil {
 		t.Fatalf("prepare the suite: %v", err)
 	}
 	// Registered before the suite runs, so it is called after the suite's own clean-up, when a report can be had.
-	t.Cleanup(func() { keepReport(t, cSuite, options.RunTest == "" && len(options.SkipTests) == 0) })
+	whole := options.RunTest == "" && len(options.SkipTests) == 0
+	t.Cleanup(func() { keepReport(t, cSuite, options.ConformanceProfiles, whole, *delivery == "") })
 
-	chosen := claimedTests(tests.ConformanceTests)
-	t.Logf("%d of the suite's %d tests need only what is claimed: %v", len(chosen), len(tests.ConformanceTests), claimedFeatures())
+	chosen := testsOf(tests.ConformanceTests, options.SupportedFeatures)
+	t.Logf("%d of the suite's %d tests need only what is claimed: %v", len(chosen), len(tests.ConformanceTests), options.SupportedFeatures)
 	cSuite.Setup(t, chosen)
 	if err := cSuite.Run(t, chosen); err != nil {
 		t.Fatalf("run the suite: %v", err)
 	}
 }
 
-func keepReport(t *testing.T, cSuite *suite.ConformanceTestSuite, whole bool) {
+// keepReport prints the counts, and if it is about a whole run, says where that fell short and writes the report if it is to be kept.
+func keepReport(t *testing.T, cSuite *suite.ConformanceTestSuite, profiles []suite.ConformanceProfileName, whole, kept bool) {
 	t.Helper()
 	report, err := cSuite.Report()
 	if err != nil {
@@ -76,8 +81,11 @@ func keepReport(t *testing.T, cSuite *suite.ConformanceTestSuite, whole bool) {
 	if !whole {
 		return
 	}
-	for _, s := range shortcomings(report) {
+	for _, s := range shortcomings(report, profiles) {
 		t.Error(s)
+	}
+	if !kept {
+		return
 	}
 	content, err := yaml.Marshal(report)
 	if err != nil {

@@ -108,7 +108,7 @@ last one, and no feature is left in ` + "`unsupportedFeatures`" + `.
 func table(all []suite.ConformanceTest) string {
 	var b strings.Builder
 	b.WriteString(tableHead)
-	tests := claimedTests(all)
+	tests := testsOf(all, claimedFeatures())
 	slices.SortFunc(tests, func(x, y suite.ConformanceTest) int { return strings.Compare(x.ShortName, y.ShortName) })
 	channels := map[features.FeatureName]features.FeatureChannel{}
 	for _, f := range features.AllFeatures.UnsortedList() {

@@ -39,14 +39,16 @@ type envoy struct {
 	// gone is closed when the process has ended, on which exit says how.
 	gone chan struct{}
 	exit error
-	log  string
+	// ready is for the port that says which files were read.
+	ready *http.Client
+	log   string
 }
 
 // startEnvoy starts a proxy of the Gateway with the bootstrap that its fleet would have, but for the way to the control plane, which is
 // the socket xds.
 func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings render.Settings, bundle []byte) *envoy {
 	t.Helper()
-	bootstrap := bootstrapOf(t, gateway, settings)
+	bootstrap := bootstrapOf(t, gateway, ir.XDS, settings)
 	bootstrap.StaticResources.Clusters = []*clusterv3.Cluster{controlPlane(t, bootstrap.GetStaticResources().GetClusters()[0], xds, settings, bundle)}
 	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + proxyName}}
 	return launch(t, directory, bootstrap)
@@ -132,9 +134,9 @@ func (e *envoy) get(path string) (string, error) {
 }
 
 // bootstrapOf is what proxies of the Gateway start with on a cluster.
-func bootstrapOf(t *testing.T, gateway ir.Name, settings render.Settings) *bootstrapv3.Bootstrap {
+func bootstrapOf(t *testing.T, gateway ir.Name, delivery ir.Delivery, settings render.Settings) *bootstrapv3.Bootstrap {
 	t.Helper()
-	objects, err := render.Fleet(ir.Gateway{Name: gateway, Fleet: ir.Fleet{Name: "fuzz", UID: "fuzz", Class: "ours"}}, settings, nil)
+	objects, err := render.Fleet(ir.Gateway{Name: gateway, Fleet: ir.Fleet{Name: "fuzz", UID: "fuzz", Class: "ours", Delivery: delivery}}, settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

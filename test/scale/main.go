@@ -27,7 +27,7 @@ func main() {
 		return
 	}
 	sizes := flag.String("routes", "1000,10000,100000", "numbers of routes to compare")
-	edits := flag.Int("edits", 20_000, "how many changes to make for each figure")
+	edits := flag.Int("edits", 10_000, "how many changes to make for each figure")
 	hosts := flag.String("hosts", "10,100,1000,5000", "numbers of rules of one host to compare; empty leaves it out")
 	rounds := flag.Int("rounds", 5, "how often each host is asked, for two seconds")
 	proxies := flag.String("proxies", "100,300,1000", "numbers of proxies to compare; empty leaves it out")

@@ -8,6 +8,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
+	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -41,6 +42,8 @@ type graph struct {
 	policies *store.Table[policy.ResolvedBackendTLS]
 	tls      backendTLS
 
+	// patchFlaws is what is wrong with the patches of a Gateway's parameters.
+	patchFlaws    *store.Table[string]
 	gatewayStatus *store.Table[gatewayOutcome]
 	setStatus     *store.Table[setOutcome]
 	policyStatus  *store.Table[outcome.Policy]
@@ -84,6 +87,7 @@ const (
 	stageRoute          = "route"
 	stageRouteKinds     = "route kinds"
 	stageContest        = "route contest"
+	stagePatches        = "patches"
 	stageStatus         = "gateway status"
 	stageSetStatus      = "listener set status"
 	stageVirtualHost    = "virtual host"
@@ -139,16 +143,20 @@ func newGraph(options ...memo.Option) *graph {
 	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
 	g.byGatewayBackend = store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
 
+	g.patchFlaws = memo.Derive(g.memo, stagePatches, from(g.gateways), deepEqual[string], func(v *store.View, key string) string {
+		r, _ := g.gateways.Get(v, key)
+		return render.PatchFlaw(r.Gateway)
+	})
 	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
 		func(v *store.View, key string) gatewayOutcome {
 			attached := func(listener string) int { return byListener.Len(v, route.ListenerKey(key, listener)) }
-			o, ours := gateway.Status(v, g.objects, g.gateways, attached, key)
+			o, ours := gateway.Status(v, g.objects, g.held(v), attached, key)
 			return gatewayOutcome{ours: ours, outcome: o}
 		})
 	g.setStatus = memo.Derive(g.memo, stageSetStatus, from(g.objects.ListenerSets), deepEqual[setOutcome],
 		func(v *store.View, key string) setOutcome {
 			attached := func(gateway, listener string) int { return byListener.Len(v, route.ListenerKey(gateway, listener)) }
-			o, ours := gateway.SetStatus(v, g.objects, g.gateways, attached, key)
+			o, ours := gateway.SetStatus(v, g.objects, g.held(v), attached, key)
 			return setOutcome{ours: ours, outcome: o}
 		})
 
@@ -179,6 +187,15 @@ func newGraph(options ...memo.Option) *graph {
 	g.translateSecrets(from(byCertificate, byBackendCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
+}
+
+// held finds Gateways, with what their patches would do taken into account.
+func (g *graph) held(v *store.View) func(key string) gateway.Resolved {
+	return func(key string) gateway.Resolved {
+		r, _ := g.gateways.Get(v, key)
+		flaw, _ := g.patchFlaws.Get(v, key)
+		return r.Hold(flaw)
+	}
 }
 
 // backends are all that anybody sends anything to, by name and by Gateway: routes, filters of listeners, and whoever makes spans.

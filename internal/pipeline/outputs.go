@@ -122,7 +122,8 @@ func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 // publishFleets says which fleets should run, and how.
 func (g *graph) publishFleets(fleets Fleets) {
 	for _, key := range g.gateways.TakeChanged() {
-		r, ok := g.gateways.Get(nil, key)
+		_, ok := g.gateways.Get(nil, key)
+		r := g.held(nil)(key)
 		switch {
 		case !ok:
 			fleets.Delete(ir.ParseName(key))

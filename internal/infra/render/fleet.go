@@ -42,7 +42,8 @@ func IsWorkload(kind string) bool { return kind == "Deployment" || kind == "Daem
 
 // Fleet gives the objects that run a Gateway's proxies, in the order in which they need each other. A Gateway without ports has no
 // Service among them: Kubernetes has no Service without ports, and one that exists may keep its address until a port comes back.
-// The bundle is the authorities, in PEM, that the control plane's certificate comes from; a new one rolls no pod. An error means that the bootstrap can not be encoded, which no valid Gateway causes.
+// The bundle is the authorities, in PEM, that the control plane's certificate comes from; a new one rolls no pod. An error means that a
+// patch can not be used, see [PatchFlaw], or that something can not be encoded, which no valid Gateway causes.
 func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, error) {
 	files, err := configFiles(gateway, settings)
 	if err != nil {
@@ -67,7 +68,11 @@ func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, erro
 		}
 	}
 	if len(gateway.Ports) > 0 {
-		objects = append(objects, service(gateway))
+		front, err := service(gateway)
+		if err != nil {
+			return nil, fmt.Errorf("rendering the Service of Gateway %s: %w", gateway.Name, err)
+		}
+		objects = append(objects, front)
 	}
 	return objects, nil
 }

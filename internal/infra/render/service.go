@@ -13,7 +13,7 @@ import (
 
 // service gives the fleet its address. Only the first static address can be asked for: a Service has one loadBalancerIP and keeps its
 // clusterIP for life, and externalIPs would let a Gateway take over traffic of others.
-func service(gateway ir.Gateway) Object {
+func service(gateway ir.Gateway) (Object, error) {
 	kind := serviceType(gateway.Fleet)
 	spec := applycorev1.ServiceSpec().WithType(kind).WithSelector(selector(gateway))
 	for _, port := range gateway.Ports {
@@ -26,11 +26,11 @@ func service(gateway ir.Gateway) Object {
 		spec.WithClusterIP(gateway.Fleet.ClusterAddresses[0])
 	}
 	tuneService(spec, kind, gateway.Fleet.Proxies.Service)
-	return applycorev1.Service(gateway.Fleet.Name, gateway.FleetNamespace()).
+	return patchService(gateway, applycorev1.Service(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
 		WithAnnotations(annotations(gateway, gateway.Fleet.Proxies.Service.Annotations)).
 		WithOwnerReferences(owners(gateway)...).
-		WithSpec(spec)
+		WithSpec(spec))
 }
 
 // serviceType is what the parameters say, unless the Gateway asks for no address outside the cluster.

@@ -26,9 +26,9 @@ func workload(gateway ir.Gateway, settings Settings, hash string) (Object, error
 		WithAnnotations(podAnnotations(gateway, hash)).
 		WithSpec(spec)
 	if gateway.Fleet.Proxies.DaemonSet {
-		return daemonSet(gateway, template), nil
+		return patchWorkload(gateway, daemonSet(gateway, template))
 	}
-	return deployment(gateway, template), nil
+	return patchWorkload(gateway, deployment(gateway, template))
 }
 
 // deployment has a new proxy ready before an old one leaves. The number of them is somebody else's, see [Scale].

@@ -91,7 +91,7 @@ func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv
 	if problem == "" {
 		problem = filesAbroad(&r.Gateway.Fleet)
 	}
-	r.hold(problem)
+	*r = r.Hold(problem)
 	if r.Held != "" {
 		findAbroad(v, objects, &r.Gateway)
 	}
@@ -114,10 +114,10 @@ func takeServiceType(f *ir.Fleet) string {
 	return ""
 }
 
-// hold says that parameters can not be used, unless there is no problem, or a greater one.
-func (r *Resolved) hold(problem string) {
-	if problem == "" {
-		return
+// Hold says that the Gateway's parameters can not be used, unless there is no problem, or a greater one.
+func (r Resolved) Hold(problem string) Resolved {
+	if problem == "" || r.Held != "" {
+		return r
 	}
 	r.Held = problem
 	if r.Accepted.State == outcome.True {
@@ -125,6 +125,7 @@ func (r *Resolved) hold(problem string) {
 		r.Accepted.Reason = string(gwv1.GatewayReasonInvalidParameters)
 		r.Accepted.Message = problem + "; until then the proxies run on as they were, if there are any"
 	}
+	return r
 }
 
 func fleet(gw *gwv1.Gateway) ir.Fleet {

@@ -15,8 +15,8 @@ const reasonParentNotProgrammed = "ParentNotProgrammed"
 
 // Status puts together what became of a Gateway: what it means, how many routes each listener has, and how its fleet is.
 // Listeners are asked after by their ID. For a Gateway that is not ours it says only up to which generation ours may have been said.
-func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolved], attached func(listener string) int, key string) (outcome.Gateway, bool) {
-	r, _ := gateways.Get(v, key)
+func Status(v *store.View, objects *store.Objects, gateways func(key string) Resolved, attached func(listener string) int, key string) (outcome.Gateway, bool) {
+	r := gateways(key)
 	if !r.Ours {
 		return outcome.Gateway{Generation: r.Generation}, false
 	}
@@ -37,14 +37,14 @@ func Status(v *store.View, objects *store.Objects, gateways *store.Table[Resolve
 
 // SetStatus is what became of the ListenerSet of that key. It is false for one whose Gateway is not ours, with what is to be said of one that was.
 func SetStatus(
-	v *store.View, objects *store.Objects, gateways *store.Table[Resolved], attached func(gateway, listener string) int, key string,
+	v *store.View, objects *store.Objects, gateways func(key string) Resolved, attached func(gateway, listener string) int, key string,
 ) (outcome.ListenerSet, bool) {
 	set, ok := objects.ListenerSets.Get(v, key)
 	if !ok {
 		return outcome.ListenerSet{}, false
 	}
 	gateway, _ := store.ParentGateway(set)
-	r, _ := gateways.Get(v, gateway)
+	r := gateways(gateway)
 	i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Key == key })
 	if i < 0 {
 		return waiting(set.Generation, gateway), false

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	applyappsv1 "k8s.io/client-go/applyconfigurations/apps/v1"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// PatchFlaw says what is wrong with the patches of a Gateway's parameters, nothing if nothing is.
+func PatchFlaw(gateway ir.Gateway) string {
+	wanted := gateway.Fleet.Proxies.Patches
+	if wanted == (ir.Patches{}) {
+		return ""
+	}
+	if _, err := workload(gateway, Settings{}, ""); err != nil {
+		return err.Error()
+	}
+	if _, err := service(gateway); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// patchWorkload changes the Deployment or DaemonSet as the parameters say.
+func patchWorkload(gateway ir.Gateway, object Object) (Object, error) {
+	patch := gateway.Fleet.Proxies.Patches.Workload
+	if patch == "" {
+		return object, nil
+	}
+	if gateway.Fleet.Proxies.DaemonSet {
+		before, after, result := &appsv1.DaemonSet{}, &appsv1.DaemonSet{}, &applyappsv1.DaemonSetApplyConfiguration{}
+		if err := patched("patches.daemonSet", patch, object, before, after, result); err != nil {
+			return nil, err
+		}
+		return result, checkWorkload("patches.daemonSet", guarded{before.ObjectMeta, before.Spec.Selector, before.Spec.Template},
+			guarded{after.ObjectMeta, after.Spec.Selector, after.Spec.Template})
+	}
+	before, after, result := &appsv1.Deployment{}, &appsv1.Deployment{}, &applyappsv1.DeploymentApplyConfiguration{}
+	if err := patched("patches.deployment", patch, object, before, after, result); err != nil {
+		return nil, err
+	}
+	if after.Spec.Replicas != nil {
+		return nil, refused("patches.deployment", "spec.replicas; use replicas or autoscaling of the ProxyConfig")
+	}
+	return result, checkWorkload("patches.deployment", guarded{before.ObjectMeta, before.Spec.Selector, before.Spec.Template},
+		guarded{after.ObjectMeta, after.Spec.Selector, after.Spec.Template})
+}
+
+// patchService changes the Service as the parameters say.
+func patchService(gateway ir.Gateway, object Object) (Object, error) {
+	patch := gateway.Fleet.Proxies.Patches.Service
+	if patch == "" {
+		return object, nil
+	}
+	before, after, result := &corev1.Service{}, &corev1.Service{}, &applycorev1.ServiceApplyConfiguration{}
+	if err := patched("patches.service", patch, object, before, after, result); err != nil {
+		return nil, err
+	}
+	return result, checkService("patches.service", before, after)
+}
+
+// patched applies a strategic merge patch to an object and reads it before, after, and after as what is to be applied. A field that the
+// object does not have is a mistake.
+func patched(field string, patch ir.Verbatim, object Object, before, after any, result Object) error {
+	original, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding the object for %s: %w", field, err)
+	}
+	changed, err := strategicpatch.StrategicMergePatch(original, []byte(patch), before)
+	if err != nil {
+		return fmt.Errorf("%s can not be applied: %w", field, err)
+	}
+	if err := json.Unmarshal(original, before); err != nil {
+		return fmt.Errorf("reading the object for %s: %w", field, err)
+	}
+	strict := json.NewDecoder(bytes.NewReader(changed))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(after); err != nil {
+		return fmt.Errorf("%s does not fit: %w", field, err)
+	}
+	if err := json.Unmarshal(changed, result); err != nil {
+		return fmt.Errorf("%s does not fit: %w", field, err)
+	}
+	if kind, version := result.GetKind(), result.GetAPIVersion(); kind == nil || *kind != *object.GetKind() || version == nil || *version != *object.GetAPIVersion() {
+		return refused(field, "apiVersion or kind")
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
+
+// inPod is a patch of what pods are like.
+func inPod(spec string) ir.Verbatim { return ir.Verbatim(`{"spec":{"template":{"spec":` + spec + `}}}`) }
+
+// inEnvoy is a patch of the proxy's container.
+func inEnvoy(fields string) ir.Verbatim { return inPod(`{"containers":[{"name":"envoy",` + fields + `}]}`) }
+
+const harmless = `"securityContext":{"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]}}`
+
+func TestPatches(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		patch   ir.Verbatim
+		service bool
+		// flaw is a part of what is said, empty if the patch is good.
+		flaw string
+	}{
+		{"an annotation and a label", `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`, false, ""},
+		{"a strategy", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}`, false, ""},
+		{"an environment variable", inEnvoy(`"env":[{"name":"A","value":"b"}]`), false, ""},
+		{"a sidecar that is restricted", inPod(`{"containers":[{"name":"more","image":"x",` + harmless + `}]}`), false, ""},
+		{"a volume of a ConfigMap", inPod(`{"volumes":[{"name":"more","configMap":{"name":"x"}}]}`), false, ""},
+		{"a sidecar that may gain privileges", inPod(`{"containers":[{"name":"more","image":"x"}]}`), false, "allowPrivilegeEscalation"},
+		{"a privileged proxy", inEnvoy(`"securityContext":{"privileged":true}`), false, "privileged"},
+		{"an added capability", inEnvoy(`"securityContext":{"capabilities":{"add":["NET_ADMIN"]}}`), false, "unrestricted capabilities"},
+		{"capabilities that are kept", inEnvoy(`"securityContext":{"capabilities":{"$patch":"replace"}}`), false, "unrestricted capabilities"},
+		{"no security context at all", inEnvoy(`"securityContext":{"$patch":"replace"}`), false, "allowPrivilegeEscalation"},
+		{"root", inPod(`{"securityContext":{"runAsUser":0}}`), false, "runAsUser=0"},
+		{"perhaps root", inPod(`{"securityContext":{"runAsNonRoot":false}}`), false, "runAsNonRoot"},
+		{"no seccomp profile", inPod(`{"securityContext":{"seccompProfile":{"type":"Unconfined"}}}`), false, "seccompProfile"},
+		{"the host's network", inPod(`{"hostNetwork":true}`), false, "host namespaces"},
+		{"the host's processes", inPod(`{"hostPID":true}`), false, "host namespaces"},
+		{"the host's files", inPod(`{"volumes":[{"name":"host","hostPath":{"path":"/"}}]}`), false, "hostPath"},
+		{"a port of the host", inEnvoy(`"ports":[{"containerPort":80,"hostPort":80}]`), false, "hostPort"},
+		{"an unsafe sysctl", inPod(`{"securityContext":{"sysctls":[{"name":"kernel.msgmax","value":"1"}]}}`), false, "forbidden sysctls"},
+		{"a privileged init container", inPod(`{"initContainers":[{"name":"i","image":"x","securityContext":{"privileged":true}}]}`), false, "privileged"},
+		{"another ServiceAccount", inPod(`{"serviceAccountName":"admin"}`), false, "ServiceAccount"},
+		{"another ServiceAccount by its old name", inPod(`{"serviceAccount":"admin"}`), false, "ServiceAccount"},
+		{"a token for the API server", inPod(`{"automountServiceAccountToken":true}`), false, "automountServiceAccountToken"},
+		{"a token for the API server by default", inPod(`{"automountServiceAccountToken":null}`), false, "automountServiceAccountToken"},
+		{"one view of all processes", inPod(`{"shareProcessNamespace":true}`), false, "shareProcessNamespace"},
+		{"a proxy that can write to its image", inEnvoy(`"securityContext":{"readOnlyRootFilesystem":false}`), false, "write to its image"},
+		{"no proxy", inPod(`{"containers":[{"name":"envoy","$patch":"delete"},{"name":"x","image":"x",` + harmless + `}]}`), false, "envoy to be gone"},
+		{"another name", `{"metadata":{"name":"other"}}`, false, "metadata but labels"},
+		{"another namespace", `{"metadata":{"namespace":"kube-system"}}`, false, "metadata but labels"},
+		{"another owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}}`, false, "metadata but labels"},
+		{"another kind", `{"kind":"DaemonSet"}`, false, "kind"},
+		{"a finalizer", `{"metadata":{"finalizers":["a/b"]}}`, false, "metadata but labels"},
+		{"a label of ours", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"me"}}}`, false, "managed-by"},
+		{"a label of ours on pods", `{"spec":{"template":{"metadata":{"labels":{"app.kubernetes.io/instance":"other"}}}}}`, false, "instance"},
+		{"another selector", `{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`, false, "spec.selector"},
+		{"a number of proxies", `{"spec":{"replicas":5}}`, false, "spec.replicas"},
+		{"a field that does not exist", `{"spec":{"nonsense":1}}`, false, "nonsense"},
+		{"a value that does not fit", `{"spec":"x"}`, false, "patches.deployment"},
+		{"a setting of the Service", `{"spec":{"sessionAffinity":"ClientIP"}}`, true, ""},
+		{"traffic of others", `{"spec":{"externalIPs":["192.0.2.1"]}}`, true, "externalIPs"},
+		{"other pods behind the Service", `{"spec":{"selector":{"app":"other"}}}`, true, "spec.selector"},
+		{"another name for the Service", `{"metadata":{"name":"kubernetes"}}`, true, "metadata but labels"},
+		{"another type of Service", `{"spec":{"type":"ExternalName","externalName":"x"}}`, true, "spec.type"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gateway := exampleGateway()
+			gateway.Fleet.Proxies.Patches.Workload = test.patch
+			if test.service {
+				gateway.Fleet.Proxies.Patches = ir.Patches{Service: test.patch}
+			}
+			got := PatchFlaw(gateway)
+			if (got == "") != (test.flaw == "") || !strings.Contains(got, test.flaw) {
+				t.Errorf("got %q, want %q", got, test.flaw)
+			}
+			if _, err := Fleet(gateway, exampleSettings(), exampleBundle); (err == nil) != (test.flaw == "") {
+				t.Errorf("rendering it: %v", err)
+			}
+		})
+	}
+}
+
+func TestAPatchChangesWhatIsRendered(t *testing.T) {
+	t.Parallel()
+	gateway := exampleGateway()
+	gateway.Fleet.Proxies.Patches = ir.Patches{Workload: inEnvoy(`"env":[{"name":"A","value":"b"}]`), Service: `{"spec":{"sessionAffinity":"ClientIP"}}`}
+	fleet := render(t, gateway, exampleSettings(), exampleBundle)
+	env := envoy(fleet).Env
+	if len(env) != 2 || env[0].Name+env[1].Name != "APOD_NAME" || fleet.service.Spec.SessionAffinity != "ClientIP" {
+		t.Errorf("got %s", fleet.raw)
+	}
+	gateway.Fleet.Proxies.DaemonSet = true
+	if fleet := render(t, gateway, exampleSettings(), exampleBundle); len(fleet.daemonSet.Spec.Template.Spec.Containers[0].Env) != 2 {
+		t.Errorf("got %s", fleet.raw)
+	}
+	if strings.Contains(string(render(t, gateway, exampleSettings(), exampleBundle).raw["DaemonSet"]), "creationTimestamp") {
+		t.Error("the patched object owns fields that nobody set")
+	}
+}

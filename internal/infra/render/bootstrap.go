@@ -79,13 +79,19 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 	if err != nil {
 		return nil, err
 	}
-	ready, err := readyListener(gateway.Fleet.Delivery)
+	ready, err := readyListener(gateway)
 	if err != nil {
 		return nil, err
 	}
 	manager, err := overload(settings)
 	if err != nil {
 		return nil, err
+	}
+	if manager, err = protect(manager, gateway); err != nil {
+		return nil, err
+	}
+	if !gateway.Fleet.Proxies.Metrics.Hidden && gateway.Fleet.Delivery != ir.Files {
+		clusters = append(clusters, administration())
 	}
 	return &bootstrapv3.Bootstrap{
 		// The id is each pod's own and given on the command line. The control plane believes the token alone, and refuses what contradicts it.
@@ -99,7 +105,7 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 			Clusters:  clusters,
 		},
 		LayeredRuntime:  runtimeLayers(),
-		StatsConfig:     statsConfig(),
+		StatsConfig:     statsConfig(gateway.Fleet.Proxies.Metrics),
 		OverloadManager: manager,
 	}, nil
 }
@@ -144,12 +150,17 @@ func fromADS() *corev3.ConfigSource {
 	}
 }
 
-// statsConfig keeps what tells the health of a proxy. Statistics of each backend would cost memory for each of thousands of clusters.
-func statsConfig() *metricsv3.StatsConfig {
+// statsConfig keeps what tells the health of a proxy. Statistics of each backend cost memory for each of thousands of clusters, so they are
+// kept for whoever asks for them.
+func statsConfig(wanted ir.Metrics) *metricsv3.StatsConfig {
 	var patterns []*matcherv3.StringMatcher
-	for _, prefix := range []string{
-		"cluster." + xdsCluster + ".", "cluster_manager.", "control_plane.", "http.", "listener.", "listener_manager.", "main_thread.", "server.", "workers.",
-	} {
+	prefixes := []string{
+		"cluster." + xdsCluster + ".", "cluster_manager.", "control_plane.", "http.", "listener.", "listener_manager.", "main_thread.", "overload.", "server.", "workers.",
+	}
+	if wanted.Backends {
+		prefixes = append(prefixes, "cluster.")
+	}
+	for _, prefix := range prefixes {
 		patterns = append(patterns, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: prefix}})
 	}
 	return &metricsv3.StatsConfig{StatsMatcher: &metricsv3.StatsMatcher{StatsMatcher: &metricsv3.StatsMatcher_InclusionList{

@@ -11,12 +11,6 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// ReadyPort answers [ReadyPath] in every proxy; a listener can not have it.
-const ReadyPort = 19001
-
-// ReadyPath is answered 200 once a proxy has its whole configuration.
-const ReadyPath = "/ready"
-
 // user is the one that distroless images call nonroot.
 const user = 65532
 
@@ -51,8 +45,7 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 	return spec.WithContainers(envoy), place(spec, gateway)
 }
 
-// container has one probe. Envoy opens its listeners only when it has its configuration, so an answer means that it has; a liveness
-// or startup probe there would kill a proxy for waiting for its control plane.
+// container is the proxy itself.
 func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApplyConfiguration, error) {
 	requirements, err := resources(resourcesOf(gateway))
 	if err != nil {
@@ -78,16 +71,23 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
 		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(requirements).
-		WithReadinessProbe(applycorev1.Probe().
-			WithHTTPGet(applycorev1.HTTPGetAction().WithPath(ReadyPath).WithPort(intstr.FromInt32(ReadyPort)).WithScheme(corev1.URISchemeHTTP)).
-			WithPeriodSeconds(2).
-			WithTimeoutSeconds(2).
-			WithFailureThreshold(3)).
+		WithStartupProbe(probe(ReadyPath).WithPeriodSeconds(1).WithTimeoutSeconds(1).WithFailureThreshold(aDay)).
+		WithReadinessProbe(probe(ReadyPath).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(3)).
+		WithLivenessProbe(probe(ReadyPath).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
 			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
 		), nil
+}
+
+// aDay in seconds is how long a proxy may wait for its control plane. Envoy opens its listeners only when it has its configuration, so until
+// then nothing answers, and a proxy that waits must not be killed for it.
+const aDay = 24 * 60 * 60
+
+// probe asks the listener that is there for it. A proxy that drains says that it is not ready, but then the kubelet asks only for that.
+func probe(path string) *applycorev1.ProbeApplyConfiguration {
+	return applycorev1.Probe().WithHTTPGet(applycorev1.HTTPGetAction().WithPath(path).WithPort(intstr.FromInt32(ReadyPort)).WithScheme(corev1.URISchemeHTTP))
 }
 
 func restricted() *applycorev1.SecurityContextApplyConfiguration {

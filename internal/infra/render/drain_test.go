@@ -112,7 +112,7 @@ func TestConnectionsGoByAFile(t *testing.T) {
 	if got := bootstrap.GetStaticResources().GetListeners()[0].GetStatPrefix(); !strings.HasPrefix(got, drain.OwnListener) {
 		t.Errorf("connections of the kubelet are counted as %s", got)
 	}
-	if bootstrap, _ := exampleBootstrap(t, exampleSettings()); bootstrap.GetOverloadManager() != nil {
+	if bootstrap, _ := exampleBootstrap(t, exampleSettings()); slices.ContainsFunc(bootstrap.GetOverloadManager().GetResourceMonitors(), func(m *overloadv3.ResourceMonitor) bool { return m.GetName() == injectedMonitor }) {
 		t.Error("a proxy without the program waits for a file that nobody writes")
 	}
 }

@@ -154,7 +154,8 @@ func TestDeployment(t *testing.T) {
 	check(t, fleet, []fact{
 		{"there is one container", len(pod.Containers) == 1 && len(pod.InitContainers) == 0},
 		{"only the readiness port is a container port", len(envoy.Ports) == 1 && envoy.Ports[0].ContainerPort == ReadyPort},
-		{"waiting for the control plane kills nothing", envoy.LivenessProbe == nil && envoy.StartupProbe == nil},
+		{"waiting for the control plane kills nothing for a day", envoy.StartupProbe.HTTPGet.Path == ReadyPath && envoy.StartupProbe.FailureThreshold*envoy.StartupProbe.PeriodSeconds == 86400},
+		{"a proxy that hangs for a minute is replaced, by the same listener", envoy.LivenessProbe.HTTPGet.Path == ReadyPath && envoy.LivenessProbe.FailureThreshold*envoy.LivenessProbe.PeriodSeconds == 60},
 		{"readiness asks the static listener", envoy.ReadinessProbe.HTTPGet.Path == ReadyPath && envoy.ReadinessProbe.HTTPGet.Port.IntValue() == ReadyPort},
 		{"a leaving proxy serves until endpoints forgot it", envoy.Lifecycle.PreStop.Sleep.Seconds < *pod.TerminationGracePeriodSeconds},
 		{"memory is limited and CPU is not", envoy.Resources.Limits.Cpu().IsZero() && envoy.Resources.Limits.Memory().String() == "1Gi"},

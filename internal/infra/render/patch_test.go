@@ -8,10 +8,14 @@ import (
 )
 
 // inPod is a patch of what pods are like.
-func inPod(spec string) ir.Verbatim { return ir.Verbatim(`{"spec":{"template":{"spec":` + spec + `}}}`) }
+func inPod(spec string) ir.Verbatim {
+	return ir.Verbatim(`{"spec":{"template":{"spec":` + spec + `}}}`)
+}
 
 // inEnvoy is a patch of the proxy's container.
-func inEnvoy(fields string) ir.Verbatim { return inPod(`{"containers":[{"name":"envoy",` + fields + `}]}`) }
+func inEnvoy(fields string) ir.Verbatim {
+	return inPod(`{"containers":[{"name":"envoy",` + fields + `}]}`)
+}
 
 const harmless = `"securityContext":{"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]}}`
 

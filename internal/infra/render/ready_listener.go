@@ -1,6 +1,9 @@
 package render
 
 import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	healthv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/health_check/v3"
@@ -13,17 +16,24 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// readyListener answers [ReadyPath], and 404 to everything else. An overloaded proxy still answers it: taking it out of service
+const (
+	// ReadyPort answers [ReadyPath] in every proxy, and [MetricsPath] in most; a listener can not have it.
+	ReadyPort = 19001
+	// ReadyPath is answered 200 once a proxy has its whole configuration, and 503 when it is about to end.
+	ReadyPath = "/ready"
+	// MetricsPath is what a proxy counts, as Prometheus reads it. Where routes come from files there is none.
+	MetricsPath = "/metrics"
+)
+
+// adminCluster is the administration of the proxy itself.
+const adminCluster = ownListener + "admin"
+
+// readyListener answers those two paths, and 404 to everything else. An overloaded proxy still answers it: taking it out of service
 // would only move its load to the others.
-func readyListener(delivery ir.Delivery) (*listenerv3.Listener, error) {
+func readyListener(gateway ir.Gateway) (*listenerv3.Listener, error) {
 	health, err := filter("envoy.filters.http.health_check", &healthv3.HealthCheck{
 		PassThroughMode: wrapperspb.Bool(false),
-		Headers: []*routev3.HeaderMatcher{{
-			Name: ":path",
-			HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
-				MatchPattern: &matcherv3.StringMatcher_Exact{Exact: ReadyPath},
-			}},
-		}},
+		Headers:         []*routev3.HeaderMatcher{exactly(":path", ReadyPath)},
 	})
 	if err != nil {
 		return nil, err
@@ -33,11 +43,13 @@ func readyListener(delivery ir.Delivery) (*listenerv3.Listener, error) {
 		return nil, err
 	}
 	connections := &hcmv3.HttpConnectionManager{
-		StatPrefix:     "ready",
-		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: "ready"}},
-		HttpFilters:    []*hcmv3.HttpFilter{health, router},
+		StatPrefix: "ready",
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
+			Name: "ready", VirtualHosts: []*routev3.VirtualHost{{Name: "ready", Domains: []string{"*"}, Routes: readyRoutes(gateway)}},
+		}},
+		HttpFilters: []*hcmv3.HttpFilter{health, router},
 	}
-	if delivery == ir.Files {
+	if gateway.Fleet.Delivery == ir.Files {
 		connections.RouteSpecifier = loadedRoutes()
 	}
 	manager, err := pack(connections)
@@ -50,11 +62,56 @@ func readyListener(delivery ir.Delivery) (*listenerv3.Listener, error) {
 		StatPrefix:            ownListener + "ready",
 		Address:               socketAddress("0.0.0.0", ReadyPort),
 		BypassOverloadManager: true,
+		IgnoreGlobalConnLimit: true,
 		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
 			Name:       "envoy.filters.network.http_connection_manager",
 			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager},
 		}}}},
 	}, nil
+}
+
+// readyRoutes lead to nothing of the administration but its metrics: the whole path is compared, with what stands behind a question mark, and
+// nothing of it is passed on.
+func readyRoutes(gateway ir.Gateway) []*routev3.Route {
+	if gateway.Fleet.Proxies.Metrics.Hidden {
+		return nil
+	}
+	return []*routev3.Route{{
+		Match: exactPath(MetricsPath),
+		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+			ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: adminCluster},
+			PrefixRewrite:    "/stats/prometheus",
+		}},
+	}}
+}
+
+func exactPath(path string) *routev3.RouteMatch {
+	return &routev3.RouteMatch{
+		PathSpecifier: &routev3.RouteMatch_Path{Path: path},
+		Headers:       []*routev3.HeaderMatcher{exactly(":path", path), exactly(":method", "GET")},
+	}
+}
+
+func exactly(header, value string) *routev3.HeaderMatcher {
+	return &routev3.HeaderMatcher{Name: header, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{
+		StringMatch: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: value}},
+	}}
+}
+
+// administration is the way to the proxy's own administration, which has no port.
+func administration() *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name:                 adminCluster,
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
+		LoadAssignment: &endpointv3.ClusterLoadAssignment{
+			ClusterName: adminCluster,
+			Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{
+				HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{
+					Address: &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: adminSocket}}},
+				}},
+			}}}},
+		},
+	}
 }
 
 func filter(name string, config proto.Message) (*hcmv3.HttpFilter, error) {

@@ -25,7 +25,7 @@ func filesAbroad(fleet *ir.Fleet) string {
 func (r Resolved) WithoutFiles() Resolved {
 	if r.Gateway.Fleet.Delivery == ir.Files {
 		r.Gateway.Fleet.Delivery = ir.XDS
-		r.hold("delivery Files is not offered here: install the chart of Gatewright with files.enabled=true, or use delivery XDS")
+		r = r.Hold("delivery Files is not offered here: install the chart of Gatewright with files.enabled=true, or use delivery XDS")
 	}
 	return r
 }

@@ -72,6 +72,8 @@ type Port struct {
 	Protocol Protocol
 	// Chains are sorted by name. There is at most one but for HTTPS and TLS.
 	Chains []Chain
+	// Logs is how what happens here is written down; nil is the default, and an empty list not at all.
+	Logs []AccessLog
 }
 
 // ID tells the ports of a Gateway apart: the number, with `/udp` behind it for what is no TCP port of the same number.

@@ -70,10 +70,34 @@ func (w World) proxyConfig() metav1.Object {
 		p.Spec.Drain = &v1alpha1.Drain{Delay: pick(w, nil, new(gwv1.Duration("5s"))), Timeout: pick(w, nil, new(gwv1.Duration("1m")))}
 	}
 	p.Spec.Delivery = pick(w, nil, new(v1alpha1.DeliveryXDS), new(v1alpha1.DeliveryFiles))
+	w.told(&p.Spec)
 	if w.IntN(3) == 0 {
 		p.Spec.Patches = &v1alpha1.Patches{Deployment: w.patch(), Service: w.patch()}
 	}
 	return p
+}
+
+// told has somebody told of requests.
+func (w World) told(spec *v1alpha1.ProxyConfigSpec) {
+	if w.coin() {
+		spec.Tracing = &v1alpha1.Tracing{BackendRef: w.backend().BackendObjectReference, SamplingRate: pick(w, nil, &gwv1.Fraction{Numerator: 5}, &gwv1.Fraction{Numerator: 150})}
+	}
+	if w.coin() {
+		return
+	}
+	spec.AccessLogs = []v1alpha1.AccessLog{}
+	for range w.IntN(3) {
+		log := v1alpha1.AccessLog{Type: pick(w, v1alpha1.JSONAccessLog, v1alpha1.TextAccessLog, v1alpha1.OTLPAccessLog)}
+		switch log.Type {
+		case v1alpha1.JSONAccessLog:
+			log.Fields = map[string]v1alpha1.LogFormat{"a": pick[v1alpha1.LogFormat](w, "%RESPONSE_CODE%", "%BOGUS%")}
+		case v1alpha1.TextAccessLog:
+			log.Format = pick(w, nil, new(v1alpha1.LogFormat("%REQ(:PATH)%")))
+		case v1alpha1.OTLPAccessLog:
+			log.OTLP = &v1alpha1.OTLPReceiver{BackendRef: w.backend().BackendObjectReference}
+		}
+		spec.AccessLogs = append(spec.AccessLogs, log)
+	}
 }
 
 func (w World) resources() *v1alpha1.Resources {

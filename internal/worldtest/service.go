@@ -15,6 +15,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/gateway-api/pkg/consts"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -24,8 +25,8 @@ func (w World) grant() metav1.Object {
 		ObjectMeta: w.meta(pick(w, namespaces...), pick(w, "g1", "g2")),
 		Spec: gwv1.ReferenceGrantSpec{
 			From: []gwv1.ReferenceGrantFrom{{
-				Group:     pick[gwv1.Group](w, gwv1.GroupName, gwv1.GroupName, gwv1.GroupName, gwxv1alpha1.GroupName),
-				Kind:      pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet", "XBackend"),
+				Group:     pick[gwv1.Group](w, gwv1.GroupName, gwv1.GroupName, gwv1.GroupName, gwxv1alpha1.GroupName, v1alpha1.GroupName),
+				Kind:      pick[gwv1.Kind](w, "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet", "XBackend", "ProxyConfig"),
 				Namespace: gwv1.Namespace(pick(w, namespaces...)),
 			}},
 			To: []gwv1.ReferenceGrantTo{{Kind: pick[gwv1.Kind](w, "Service", "Secret", "ConfigMap")}},

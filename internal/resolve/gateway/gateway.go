@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -34,6 +36,8 @@ type Resolved struct {
 	Conditions []outcome.Condition
 	// ClientCertificate names the key pair that proxies show to backends, empty if none.
 	ClientCertificate string
+	// Tracing is which requests become spans, as the parameters say; nil for none.
+	Tracing *ir.Tracing
 	// DefaultScope is which routes it takes that do not name it, empty for none.
 	DefaultScope string
 	Generation   int64
@@ -76,25 +80,53 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 // takeParameters has the fleet run as the Gateway's parameters say. Those that can not be used hold it as it is: nobody loses a running
 // fleet over a slip in how it is to be run.
 func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) {
-	spec, problem := parameters(v, objects, gw, class)
-	settings, wrong := proxies(spec)
-	r.Gateway.Fleet.Proxies, r.Gateway.Fleet.Delivery = settings, delivery(spec)
-	if problem == "" {
-		problem = wrong
-	}
+	s, problem := parameters(v, objects, gw, class)
+	wanted, wrong := proxies(s.spec)
+	r.Gateway.Fleet.Proxies, r.Gateway.Fleet.Delivery = wanted, delivery(s.spec)
+	problem = cmp.Or(problem, wrong)
 	if problem == "" {
 		problem = takeServiceType(&r.Gateway.Fleet)
 	}
-	if problem == "" && spec.Placement != nil && *spec.Placement == v1alpha1.PlacementGatewrightNamespace {
+	if problem == "" && s.spec.Placement != nil && *s.spec.Placement == v1alpha1.PlacementGatewrightNamespace {
 		problem = placeAbroad(&r.Gateway, objects.System)
 	}
 	if problem == "" {
 		problem = filesAbroad(&r.Gateway.Fleet)
 	}
-	*r = r.Hold(problem)
+	*r = r.Hold(cmp.Or(problem, r.takeTelemetry(v, objects, s)))
 	if r.Held != "" {
 		findAbroad(v, objects, &r.Gateway)
 	}
+}
+
+// takeTelemetry notes who is told about requests, and says what is wrong with how.
+func (r *Resolved) takeTelemetry(v *store.View, objects *store.Objects, s settings) string {
+	logs, wrong, unresolved := accessLogs(v, objects, s)
+	for i := range r.Gateway.Ports {
+		r.Gateway.Ports[i].Logs = logs
+	}
+	spans, invalid, nowhere := tracing(v, objects, s)
+	r.Tracing = spans
+	for _, problem := range []*refs.Problem{unresolved, nowhere} {
+		if problem != nil {
+			r.Conditions = notResolved(r.Conditions, problem)
+		}
+	}
+	return cmp.Or(wrong, invalid)
+}
+
+// notResolved says that a reference leads nowhere, unless that has been said of another.
+func notResolved(conditions []outcome.Condition, problem *refs.Problem) []outcome.Condition {
+	condition := outcome.Condition{Type: string(gwv1.GatewayConditionResolvedRefs), State: outcome.False, Reason: problem.Reason, Message: problem.Message}
+	for i := range conditions {
+		if conditions[i].Type == condition.Type {
+			if conditions[i].State == outcome.True {
+				conditions[i] = condition
+			}
+			return conditions
+		}
+	}
+	return append(conditions, condition)
 }
 
 // takeServiceType notes where a fleet can be reached whose Service is to be of another type than a Gateway has otherwise. A Gateway that asks

@@ -38,36 +38,49 @@ func missingParameters(key string) string {
 	return fmt.Sprintf("parametersRef names ProxyConfig %s, which does not exist; create it, and install the CRDs of Gatewright if they are missing", key)
 }
 
+// settings is what is said about a fleet, and from which namespace the references in it lead.
+type settings struct {
+	spec                  v1alpha1.ProxyConfigSpec
+	logsFrom, tracingFrom string
+}
+
 // parameters is what a Gateway's own ProxyConfig and that of its class say together. Where there is a problem, it is what can be used.
-func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) (v1alpha1.ProxyConfigSpec, string) {
-	var spec v1alpha1.ProxyConfigSpec
+func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) (settings, string) {
+	var s settings
 	if config, ok := objects.ProxyConfigs.Get(v, class.Parameters); ok {
-		spec = config.Spec
+		s = settings{spec: config.Spec, logsFrom: config.Namespace, tracingFrom: config.Namespace}
 	}
 	problem := ""
 	if class.Problem != "" {
 		problem = fmt.Sprintf("GatewayClass %s: %s", gw.Spec.GatewayClassName, class.Problem)
 	}
 	if gw.Spec.Infrastructure == nil || gw.Spec.Infrastructure.ParametersRef == nil {
-		return spec, problem
+		return s, problem
 	}
 	ref := gw.Spec.Infrastructure.ParametersRef
 	if ref.Group != v1alpha1.GroupName || ref.Kind != gwv1.Kind(store.ProxyConfig) {
-		return spec, fmt.Sprintf("infrastructure.parametersRef names %s %s in group %q; only a ProxyConfig in group %q is served", ref.Kind, ref.Name, ref.Group, v1alpha1.GroupName)
+		return s, fmt.Sprintf("infrastructure.parametersRef names %s %s in group %q; only a ProxyConfig in group %q is served", ref.Kind, ref.Name, ref.Group, v1alpha1.GroupName)
 	}
 	key := store.Key(gw.Namespace, ref.Name)
 	own, ok := objects.ProxyConfigs.Get(v, key)
 	if !ok {
-		return spec, "infrastructure." + missingParameters(key)
+		return s, "infrastructure." + missingParameters(key)
 	}
-	merged, err := mergeParameters(spec, own.Spec)
+	merged, err := mergeParameters(s.spec, own.Spec)
 	if err != nil {
-		return spec, fmt.Sprintf("ProxyConfig %s: %v", key, err)
+		return s, fmt.Sprintf("ProxyConfig %s: %v", key, err)
 	}
 	if problem == "" {
-		problem = cmp.Or(foreignPlacement(own.Spec, spec, key), conflictingParameters(merged, key, class.Parameters))
+		problem = cmp.Or(foreignPlacement(own.Spec, s.spec, key), conflictingParameters(merged, key, class.Parameters))
 	}
-	return merged, problem
+	s.spec = merged
+	if own.Spec.AccessLogs != nil {
+		s.logsFrom = own.Namespace
+	}
+	if own.Spec.Tracing != nil {
+		s.tracingFrom = own.Namespace
+	}
+	return s, problem
 }
 
 // conflictingParameters finds what each ProxyConfig may say and both together may not.

@@ -44,9 +44,6 @@ func proxies(spec v1alpha1.ProxyConfigSpec) (ir.Proxies, string) {
 		p.Service = fleetService(s)
 	}
 	problem := pod(&p.Pod, spec.Pod)
-	if spec.AccessLogs != nil || spec.Tracing != nil {
-		problem = "accessLogs and tracing are not served by this version; leave them out"
-	}
 	if problem == "" {
 		problem = drain(&p.Drain, spec.Drain)
 	}

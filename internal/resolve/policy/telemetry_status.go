@@ -22,16 +22,20 @@ type TelemetryInputs struct {
 	Gateways *store.Table[gateway.Resolved]
 }
 
-// Tracing is which requests of the Gateway of that key become spans, nil for none.
+// Tracing is which requests of the Gateway of that key become spans, nil for none. A policy on the Gateway decides, whatever its parameters say.
 func (in TelemetryInputs) Tracing(v *store.View, key string) *ir.Tracing {
-	if r, _ := in.Gateways.Get(v, key); !r.Serves {
+	r, _ := in.Gateways.Get(v, key)
+	if !r.Serves {
 		return nil
 	}
-	winner := in.winner(v, key)
-	if winner.Tracing == nil {
+	decided := r.Tracing
+	if winner := in.winner(v, key); winner.Key != "" {
+		decided = winner.Tracing
+	}
+	if decided == nil {
 		return nil
 	}
-	own := *winner.Tracing
+	own := *decided
 	if own.Service == "" {
 		name := ir.ParseName(key)
 		own.Service = name.Name + "." + name.Namespace

@@ -1,18 +1,30 @@
 package listener
 
 import (
+	"maps"
+	"slices"
+
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	otlpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/open_telemetry/v3"
 	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
+	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-const stdoutLogger = "envoy.access_loggers.stdout"
+const (
+	stdoutLogger = "envoy.access_loggers.stdout"
+	otlpLogger   = "envoy.access_loggers.open_telemetry"
+)
 
-// accessLogs writes one JSON object for each request to the proxy's standard output.
-var accessLogs = toStdout(map[string]string{
+// defaultLogs writes one JSON object for each request, or connection, to the proxy's standard output.
+var defaultLogs = []ir.AccessLog{{Type: ir.LogJSON}}
+
+// requestFields are what is said of a request.
+var requestFields = map[string]string{
 	"time":             "%START_TIME%",
 	"method":           "%REQ(:METHOD)%",
 	"path":             "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
@@ -29,11 +41,11 @@ var accessLogs = toStdout(map[string]string{
 	"upstream_cluster": "%UPSTREAM_CLUSTER%",
 	"route":            "%ROUTE_NAME%",
 	"request_id":       "%REQ(X-REQUEST-ID)%",
-})
+}
 
-// streamLogs writes one JSON object for each connection, or session of a UDP client, when it ends.
-func streamLogs(route string) []*accesslogv3.AccessLog {
-	return toStdout(map[string]string{
+// streamFields are what is said of a connection, or of the session of a UDP client, when it ends.
+func streamFields(route string) map[string]string {
+	return map[string]string{
 		"time":             "%START_TIME%",
 		"server_name":      "%REQUESTED_SERVER_NAME%",
 		"response_flags":   "%RESPONSE_FLAGS%",
@@ -44,18 +56,108 @@ func streamLogs(route string) []*accesslogv3.AccessLog {
 		"upstream_host":    "%UPSTREAM_HOST%",
 		"upstream_cluster": "%UPSTREAM_CLUSTER%",
 		"route":            route,
+	}
+}
+
+// The lines of text that say the same.
+const (
+	requestLine = `[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% ` +
+		`%BYTES_SENT% %DURATION% "%DOWNSTREAM_REMOTE_ADDRESS%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%" "%UPSTREAM_CLUSTER%" "%ROUTE_NAME%" "%REQ(X-REQUEST-ID)%"`
+	streamLine = `[%START_TIME%] "%REQUESTED_SERVER_NAME%" %RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% "%DOWNSTREAM_REMOTE_ADDRESS%" ` +
+		`"%UPSTREAM_HOST%" "%UPSTREAM_CLUSTER%"`
+)
+
+// requestLogs writes down the requests of a port.
+func requestLogs(port ir.Port) []*accesslogv3.AccessLog {
+	return logs(port, func(log ir.AccessLog) line {
+		l := line{fields: requestFields, text: requestLine}
+		if len(log.Fields) > 0 {
+			l.fields = log.Fields
+		}
+		if log.Format != "" {
+			l.text = log.Format
+		}
+		l.from = log.MinimumStatus
+		return l
 	})
 }
 
-func toStdout(fields map[string]string) []*accesslogv3.AccessLog {
-	return []*accesslogv3.AccessLog{{
-		Name: stdoutLogger,
+// streamLogs writes down the connections of a port, all of them: they have no status.
+func streamLogs(port ir.Port, route string) []*accesslogv3.AccessLog {
+	return logs(port, func(ir.AccessLog) line { return line{fields: streamFields(route), text: streamLine} })
+}
+
+// line is what is said, in either form.
+type line struct {
+	fields map[string]string
+	text   string
+	// from is the least status that is written down, zero for all.
+	from uint32
+}
+
+func logs(port ir.Port, say func(ir.AccessLog) line) []*accesslogv3.AccessLog {
+	wanted := port.Logs
+	if wanted == nil {
+		wanted = defaultLogs
+	}
+	var all []*accesslogv3.AccessLog
+	for _, log := range wanted {
+		all = append(all, accessLog(log, say(log)))
+	}
+	return all
+}
+
+func accessLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
+	if log.Type == ir.LogOTLP {
+		return otlpLog(log, l)
+	}
+	format := &corev3.SubstitutionFormatString{Format: &corev3.SubstitutionFormatString_JsonFormat{JsonFormat: jsonLine(l.fields)}}
+	if log.Type == ir.LogText {
+		format.Format = &corev3.SubstitutionFormatString_TextFormatSource{TextFormatSource: &corev3.DataSource{
+			Specifier: &corev3.DataSource_InlineString{InlineString: l.text + "\n"},
+		}}
+	}
+	return &accesslogv3.AccessLog{
+		Name:   stdoutLogger,
+		Filter: fromStatus(l.from),
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: wire.Any(&streamv3.StdoutAccessLog{
-			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: &corev3.SubstitutionFormatString{
-				Format: &corev3.SubstitutionFormatString_JsonFormat{JsonFormat: jsonLine(fields)},
-			}},
+			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: format},
 		})},
-	}}
+	}
+}
+
+// otlpLog sends records whose attributes are the fields, in the order of their names.
+func otlpLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
+	attributes := &commonv1.KeyValueList{}
+	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
+		attributes.Values = append(attributes.Values, &commonv1.KeyValue{
+			Key: name, Value: &commonv1.AnyValue{Value: &commonv1.AnyValue_StringValue{StringValue: l.fields[name]}},
+		})
+	}
+	return &accesslogv3.AccessLog{
+		Name:   otlpLogger,
+		Filter: fromStatus(l.from),
+		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: wire.Any(&otlpv3.OpenTelemetryAccessLogConfig{
+			LogName: "gatewright",
+			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
+				EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: log.Backend},
+			}},
+			Attributes: attributes,
+		})},
+	}
+}
+
+// fromStatus lets answers of a status and above be written down.
+func fromStatus(status uint32) *accesslogv3.AccessLogFilter {
+	if status == 0 {
+		return nil
+	}
+	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_StatusCodeFilter{StatusCodeFilter: &accesslogv3.StatusCodeFilter{
+		Comparison: &accesslogv3.ComparisonFilter{
+			Op:    accesslogv3.ComparisonFilter_GE,
+			Value: &corev3.RuntimeUInt32{DefaultValue: status, RuntimeKey: "gatewright.access_log_minimum_status"},
+		},
+	}}}
 }
 
 func jsonLine(fields map[string]string) *structpb.Struct {

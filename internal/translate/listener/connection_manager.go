@@ -40,7 +40,7 @@ func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *liste
 		StatPrefix:     statPrefix(port),
 		HttpFilters:    filter.Chain(chain.Filters),
 		Tracing:        spans(tracing),
-		AccessLog:      accessLogs,
+		AccessLog:      requestLogs(port),
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 
 		GenerateRequestId:          wrapperspb.Bool(true),

@@ -25,7 +25,7 @@ func datagrams(l *listenerv3.Listener, port ir.Port) {
 			Name: udpProxyName,
 			ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: wire.Any(&udpv3.UdpProxyConfig{
 				StatPrefix:     statPrefix(port),
-				AccessLog:      streamLogs(chain.Stream.Route),
+				AccessLog:      streamLogs(port, chain.Stream.Route),
 				RouteSpecifier: &udpv3.UdpProxyConfig_Matcher{Matcher: byShare(chain.Stream)},
 			})},
 		})

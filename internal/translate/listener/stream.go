@@ -23,7 +23,7 @@ func tcpProxy(port ir.Port, stream *ir.Stream) *listenerv3.Filter {
 	}
 	proxy := &tcpv3.TcpProxy{
 		StatPrefix:         statPrefix(port),
-		AccessLog:          streamLogs(stream.Route),
+		AccessLog:          streamLogs(port, stream.Route),
 		MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
 	}
 	switch backends := shares(stream); len(backends) {

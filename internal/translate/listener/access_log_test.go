@@ -1,0 +1,98 @@
+package listener_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
+	otlpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/open_telemetry/v3"
+	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
+	tcpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/listener"
+)
+
+// logsOf are the access logs of a port that writes these.
+func logsOf(t *testing.T, logs []ir.AccessLog) []*accesslogv3.AccessLog {
+	t.Helper()
+	port := plain()
+	port.Logs = logs
+	return manager(t, listener.Listener(edge, port, nil).GetFilterChains()[0]).GetAccessLog()
+}
+
+func stdout(t *testing.T, log *accesslogv3.AccessLog) *streamv3.StdoutAccessLog {
+	t.Helper()
+	written := &streamv3.StdoutAccessLog{}
+	if err := log.GetTypedConfig().UnmarshalTo(written); err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+func TestAccessLogs(t *testing.T) {
+	t.Parallel()
+	t.Run("JSON is the default", func(t *testing.T) {
+		t.Parallel()
+		logs := logsOf(t, nil)
+		if len(logs) != 1 || stdout(t, logs[0]).GetLogFormat().GetJsonFormat().GetFields()["status"].GetStringValue() != "%RESPONSE_CODE%" {
+			t.Errorf("got %v", logs)
+		}
+	})
+	t.Run("an empty list writes nothing", func(t *testing.T) {
+		t.Parallel()
+		if logs := logsOf(t, []ir.AccessLog{}); len(logs) != 0 {
+			t.Errorf("got %v", logs)
+		}
+	})
+	t.Run("fields of JSON are those asked for", func(t *testing.T) {
+		t.Parallel()
+		logs := logsOf(t, []ir.AccessLog{{Type: ir.LogJSON, Fields: map[string]string{"code": "%RESPONSE_CODE%"}, MinimumStatus: 400}})
+		fields := stdout(t, logs[0]).GetLogFormat().GetJsonFormat().GetFields()
+		if len(fields) != 1 || fields["code"].GetStringValue() != "%RESPONSE_CODE%" || logs[0].GetFilter().GetStatusCodeFilter().GetComparison().GetValue().GetDefaultValue() != 400 {
+			t.Errorf("got %v", logs)
+		}
+	})
+	t.Run("text is a line", func(t *testing.T) {
+		t.Parallel()
+		logs := logsOf(t, []ir.AccessLog{{Type: ir.LogText, Format: "%RESPONSE_CODE%"}, {Type: ir.LogText}})
+		if got := stdout(t, logs[0]).GetLogFormat().GetTextFormatSource().GetInlineString(); got != "%RESPONSE_CODE%\n" {
+			t.Errorf("got %q", got)
+		}
+		if got := stdout(t, logs[1]).GetLogFormat().GetTextFormatSource().GetInlineString(); !strings.HasPrefix(got, "[%START_TIME%]") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("OTLP is sent to its backend", func(t *testing.T) {
+		t.Parallel()
+		logs := logsOf(t, []ir.AccessLog{{Type: ir.LogOTLP, Backend: "collector"}})
+		sent := &otlpv3.OpenTelemetryAccessLogConfig{}
+		if err := logs[0].GetTypedConfig().UnmarshalTo(sent); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, attribute := range sent.GetAttributes().GetValues() {
+			names = append(names, attribute.GetKey())
+		}
+		if sent.GetGrpcService().GetEnvoyGrpc().GetClusterName() != "collector" || !slices.IsSorted(names) || !slices.Contains(names, "status") {
+			t.Errorf("got %v", sent)
+		}
+	})
+}
+
+func TestConnectionsAreAllWrittenDown(t *testing.T) {
+	t.Parallel()
+	port := ir.Port{
+		Number: 5432, Protocol: ir.TCP, Chains: []ir.Chain{{Name: "tcp", Stream: &ir.Stream{Route: "a/b"}}},
+		Logs: []ir.AccessLog{{Type: ir.LogJSON, Fields: map[string]string{"code": "%RESPONSE_CODE%"}, MinimumStatus: 400}},
+	}
+	proxy := &tcpv3.TcpProxy{}
+	if err := listener.Listener(edge, port, nil).GetFilterChains()[0].GetFilters()[0].GetTypedConfig().UnmarshalTo(proxy); err != nil {
+		t.Fatal(err)
+	}
+	log := proxy.GetAccessLog()[0]
+	if log.GetFilter() != nil || stdout(t, log).GetLogFormat().GetJsonFormat().GetFields()["route"].GetStringValue() != "a/b" {
+		t.Errorf("got %v", log)
+	}
+}

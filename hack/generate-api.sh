@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes what follows from the types in api/: deep copies, the CustomResourceDefinitions in the chart, and docs/api.md.
-# The tools come from the environment (make generate sets it), or are built by go.
+# The tools are those of tools/generate; go builds them once for each version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,3 +8,4 @@ tool() { go tool -modfile=tools/generate/go.mod "$@"; }
 
 tool controller-gen object paths=./api/... \
 	crd:maxDescLen=512 output:crd:dir=charts/gatewright/files/crds
+tool crd-ref-docs --log-level=ERROR --source-path=api --config=hack/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md

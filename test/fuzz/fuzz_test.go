@@ -5,6 +5,7 @@ package fuzz
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/worldtest"
+	"github.com/gatewright/gatewright/test/admission"
 )
 
 var (
@@ -60,13 +62,13 @@ func TestEnvoyTakesEverything(t *testing.T) {
 }
 
 // makeWorlds makes worlds in advance, several at a time, and hands them out in order.
-func makeWorlds(admissions []admission, worlds chan<- (<-chan []store.Change), done <-chan struct{}) {
+func makeWorlds(admissions []admission.Rules, worlds chan<- (<-chan []store.Change), done <-chan struct{}) {
 	for n := *first; ; n++ {
 		world := make(chan []store.Change, 1)
 		select {
 		case worlds <- world:
 			go func() {
-				world <- worldtest.Wild{World: worldtest.New(*seed, n)}.Set(admissions[n%uint64(len(admissions))].admit)
+				world <- worldtest.Wild{World: worldtest.New(*seed, n)}.Set(admissions[n%uint64(len(admissions))].Admit)
 			}()
 		case <-done:
 			return
@@ -74,11 +76,11 @@ func makeWorlds(admissions []admission, worlds chan<- (<-chan []store.Change), d
 	}
 }
 
-func admissions(t *testing.T) []admission {
+func admissions(t *testing.T) []admission.Rules {
 	t.Helper()
-	var list []admission
+	var list []admission.Rules
 	for _, module := range []string{"GATEWAY_API", "GATEWAY_API_OLD"} {
-		a, err := newAdmission(os.Getenv(module))
+		a, err := admission.Read(filepath.Join(os.Getenv(module), "config", "crd", "experimental"))
 		if err != nil {
 			t.Fatal(err)
 		}

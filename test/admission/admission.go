@@ -1,6 +1,4 @@
-//go:build fuzz
-
-package fuzz
+package admission
 
 import (
 	"context"
@@ -23,8 +21,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// admission is what an API server does to objects of custom kinds: it fills in defaults and turns away what the definitions do not allow.
-type admission map[store.Kind]definition
+// Rules are what an API server does to objects of custom kinds: it fills in defaults and turns away what the definitions do not allow.
+type Rules map[store.Kind]definition
 
 type definition struct {
 	structural *schema.Structural
@@ -32,15 +30,19 @@ type definition struct {
 	rules      *cel.Validator
 }
 
-// newAdmission reads the definitions of a release of the Gateway API, in the experimental channel.
-func newAdmission(module string) (admission, error) {
-	files, err := filepath.Glob(filepath.Join(module, "config", "crd", "experimental", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("no definitions in %q: %w", module, err)
+// Read takes the definitions of watched kinds from the files of folders.
+func Read(folders ...string) (Rules, error) {
+	var files []string
+	for _, folder := range folders {
+		found, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+		if err != nil || len(found) == 0 {
+			return nil, fmt.Errorf("no definitions in %q: %w", folder, err)
+		}
+		files = append(files, found...)
 	}
-	a := admission{}
+	a := Rules{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // the test's own files
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +81,8 @@ func newDefinition(version *apiextensionsv1.CustomResourceDefinitionVersion) (de
 	return definition{structural: structural, schema: validator, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
-// admit returns the object as the API server would store it, or why it would not.
-func (a admission) admit(c store.Change) (store.Change, error) {
+// Admit returns the object as the API server would store it, or why it would not.
+func (a Rules) Admit(c store.Change) (store.Change, error) {
 	d, checked := a[c.Kind]
 	if !checked {
 		return c, nil

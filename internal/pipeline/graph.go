@@ -107,7 +107,6 @@ func newGraph(options ...memo.Option) *graph {
 	s := store.New()
 	g := &graph{store: s, objects: store.NewObjects(s)}
 	g.memo = memo.New(s, options...)
-
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
 		func(v *store.View, key string) gateway.ResolvedClass { return gateway.Class(v, g.objects, key) })
 
@@ -143,10 +142,7 @@ func newGraph(options ...memo.Option) *graph {
 	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
 	g.byGatewayBackend = store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
 
-	g.patchFlaws = memo.Derive(g.memo, stagePatches, from(g.gateways), deepEqual[string], func(v *store.View, key string) string {
-		r, _ := g.gateways.Get(v, key)
-		return render.PatchFlaw(r.Gateway)
-	})
+	g.checkPatches()
 	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
 		func(v *store.View, key string) gatewayOutcome {
 			attached := func(listener string) int { return byListener.Len(v, route.ListenerKey(key, listener)) }
@@ -187,6 +183,14 @@ func newGraph(options ...memo.Option) *graph {
 	g.translateSecrets(from(byCertificate, byBackendCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
+}
+
+// checkPatches lists the stage that tries the patches of fleets.
+func (g *graph) checkPatches() {
+	g.patchFlaws = memo.Derive(g.memo, stagePatches, from(g.gateways), deepEqual[string], func(v *store.View, key string) string {
+		r, _ := g.gateways.Get(v, key)
+		return render.PatchFlaw(r.Gateway)
+	})
 }
 
 // held finds Gateways, with what their patches would do taken into account.

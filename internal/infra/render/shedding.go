@@ -74,5 +74,5 @@ func maxHeap(limit int64) uint64 {
 	if limit <= 0 {
 		return 0
 	}
-	return uint64(max(limit-max(limit/10, beside), limit/2)) //nolint:gosec // it is more than nothing
+	return uint64(max(limit-max(limit/10, beside), limit/2))
 }

@@ -39,6 +39,8 @@ func foreignPlacement(own, class v1alpha1.ProxyConfigSpec, key string) string {
 		return fmt.Sprintf("ProxyConfig %s has placement, which only the ProxyConfig of a GatewayClass can choose; leave it out", key)
 	case own.Patches != nil && value(class.Placement) == v1alpha1.PlacementGatewrightNamespace:
 		return fmt.Sprintf("ProxyConfig %s has patches, and the class has the proxies run in Gatewright's namespace, where only the ProxyConfig of the class can have some; leave them out", key)
+	case own.Pod != nil && (own.Pod.Image != nil || own.Pod.ImagePullSecrets != nil) && value(class.Placement) == v1alpha1.PlacementGatewrightNamespace:
+		return fmt.Sprintf("ProxyConfig %s has an image of its own, and the class has the proxies run in Gatewright's namespace, where only the ProxyConfig of the class can choose one; leave it out", key)
 	default:
 		return ""
 	}

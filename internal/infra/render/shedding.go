@@ -23,14 +23,15 @@ const (
 )
 
 // shedding is what happens at which share of the heap that a proxy may have, from mild to harsh: memory that is free is given back,
-// connections close after the next answer, requests are answered 503, connections are closed at once.
+// connections close after the next answer, requests are answered 503, connections are closed at once. The last two are apart, so that clients are
+// told before they are cut off.
 var shedding = []struct {
 	share  float64
 	action string
 }{
-	{0.85, "envoy.overload_actions.shrink_heap"},
-	{0.92, "envoy.overload_actions.disable_http_keepalive"},
-	{0.95, "envoy.overload_actions.stop_accepting_requests"},
+	{0.80, "envoy.overload_actions.shrink_heap"},
+	{0.85, "envoy.overload_actions.disable_http_keepalive"},
+	{0.90, "envoy.overload_actions.stop_accepting_requests"},
 	{0.98, "envoy.overload_actions.reject_incoming_connections"},
 }
 

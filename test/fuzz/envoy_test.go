@@ -49,7 +49,8 @@ type envoy struct {
 func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings render.Settings, bundle []byte) *envoy {
 	t.Helper()
 	bootstrap := bootstrapOf(t, gateway, ir.XDS, settings)
-	bootstrap.StaticResources.Clusters = []*clusterv3.Cluster{controlPlane(t, bootstrap.GetStaticResources().GetClusters()[0], xds, settings, bundle)}
+	clusters := bootstrap.GetStaticResources().GetClusters()
+	clusters[0] = controlPlane(t, clusters[0], xds, settings, bundle)
 	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + proxyName}}
 	return launch(t, directory, bootstrap)
 }

@@ -108,6 +108,7 @@ func (w *world) serveTalk(t *testing.T) {
 			}}}}},
 		},
 	})
+	command(t, "", "kubectl", "wait", "--namespace="+w.Namespace, "grpcroute/"+talkService, "--for="+waitProgrammed, "--timeout=30s")
 }
 
 func echoStream(_ any, stream grpc.ServerStream) error {

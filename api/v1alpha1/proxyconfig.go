@@ -118,8 +118,8 @@ type ProxyConfigSpec struct {
 	// +optional
 	Delivery *Delivery `json:"delivery,omitempty"`
 
-	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway, GatewrightNamespace the one that Gatewright runs in. Only the
-	// ProxyConfig of a GatewayClass can choose it.
+	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway, GatewrightNamespace the one that Gatewright runs in. Shared runs
+	// one set of proxies there for all Gateways of the class; each Gateway keeps a Service, and so an address, of its own. Only the ProxyConfig of a GatewayClass can choose it.
 	//
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
@@ -157,13 +157,14 @@ const (
 
 // Placement is where the proxies run.
 //
-// +kubebuilder:validation:Enum=GatewayNamespace;GatewrightNamespace
+// +kubebuilder:validation:Enum=GatewayNamespace;GatewrightNamespace;Shared
 type Placement string
 
 // The places where proxies can run.
 const (
 	PlacementGatewayNamespace    Placement = "GatewayNamespace"
 	PlacementGatewrightNamespace Placement = "GatewrightNamespace"
+	PlacementShared              Placement = "Shared"
 )
 
 // Limits bound what clients can take of each proxy.

@@ -60,7 +60,7 @@ func (f *fleetSink) serve(gateway ir.Gateway) {
 	f.owners[key], f.names[gateway.Name] = gateway.Name, key
 	f.mu.Unlock()
 	f.planes.Serve(gateway)
-	f.proofs.Fleet(gateway.Name, key, gateway.Fleet.Delivery)
+	f.proofs.Fleet(gateway, key)
 }
 
 // Release says that a Gateway exists and should have no fleet but the one named.
@@ -82,7 +82,7 @@ func (f *fleetSink) Delete(gateway ir.Name) {
 }
 
 func (f *fleetSink) forget(gateway ir.Name) {
-	f.proofs.Fleet(gateway, "", ir.XDS)
+	f.proofs.Fleet(ir.Gateway{Name: gateway}, "")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.owners, f.names[gateway])

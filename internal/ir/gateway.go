@@ -20,6 +20,9 @@ type Fleet struct {
 	Name string
 	// Abroad is the namespace that they are in, where it is not the Gateway's own: then the Gateway can not own them.
 	Abroad string
+	// Shared is the fleet whose proxies serve the Gateway, and others with it, see [SharedFleet]; nothing where it has proxies of its own. Then a Service is all that
+	// the Gateway has for itself.
+	Shared Name
 	// UID is the Gateway's, so that the fleet's objects are owned by it and leave with it.
 	UID string
 	// Class is the name of the GatewayClass.
@@ -40,15 +43,30 @@ type Fleet struct {
 	Delivery Delivery
 }
 
+// SharedFleet is what the fleet goes by that all Gateways of a class share: the name of the class, which is in no namespace. As a [Gateway] it has no ports; those whom it
+// serves bring theirs.
+func SharedFleet(class string) Name { return Name{Name: class} }
+
+// Group is who the proxies serve: the Gateway, or all who share them.
+func (g Gateway) Group() Name {
+	if g.Fleet.Shared != (Name{}) {
+		return g.Fleet.Shared
+	}
+	return g.Name
+}
+
 // FleetNamespace is the namespace that the fleet's objects are in.
 func (g Gateway) FleetNamespace() string { return cmp.Or(g.Fleet.Abroad, g.Name.Namespace) }
 
-// What says whose an object is that no Gateway can own: a label with the Gateway's UID, and an annotation with its name. They count in Gatewright's namespace
-// alone, where nobody else writes.
+// What says whose an object is that no Gateway can own: a label with the Gateway's UID, and an annotation with its name. For a [SharedFleet] they are those of the class. They
+// count in Gatewright's namespace alone, where nobody else writes.
 const (
 	OwnerLabel      = "gatewright.dev/gateway-uid"
 	OwnerAnnotation = "gatewright.dev/gateway"
 )
+
+// InstanceLabel holds the name of the fleet on its pods, so that a Service finds them.
+const InstanceLabel = "app.kubernetes.io/instance"
 
 // Protocol is what a port speaks to clients.
 type Protocol string
@@ -74,7 +92,12 @@ type Port struct {
 	Chains []Chain
 	// Logs is how what happens here is written down; nil is the default, and an empty list not at all.
 	Logs []AccessLog
+	// Bound is where the proxies listen in truth, because they open the same port for other Gateways too; zero for Number.
+	Bound int32
 }
+
+// Socket is the port at which the proxies listen.
+func (p Port) Socket() int32 { return cmp.Or(p.Bound, p.Number) }
 
 // ID tells the ports of a Gateway apart: the number, with `/udp` behind it for what is no TCP port of the same number.
 func (p Port) ID() string {

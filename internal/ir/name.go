@@ -38,6 +38,11 @@ func SystemFleetName(gateway Name, class string) string {
 	return withHash(strings.ReplaceAll(gateway.Name+"-"+class, ".", "-"), gateway.String()+"/"+class)
 }
 
+// SharedFleetName is the name of the objects that run the proxies which all Gateways of a class share.
+func SharedFleetName(class string) string {
+	return withHash("shared-"+strings.ReplaceAll(class, ".", "-"), SharedFleet(class).String())
+}
+
 // withHash is a name that fits a DNS label, and has a hash at its end that tells it from others.
 func withHash(full, unique string) string {
 	hash := fnv.New32a()

@@ -99,15 +99,22 @@ func irOf(g *graph) map[string]any {
 		var ports []ir.Port
 		for _, id := range portKeys(key, r) {
 			port, _ := g.ports.Get(nil, id)
+			port.Bound, _ = g.shared.sockets.Get(nil, id)
 			ports = append(ports, port)
 		}
 		out["ports of "+key] = ports
+		if r.Gateway.Fleet.Shared != (ir.Name{}) {
+			out["fleet of "+key] = r.Gateway.Fleet.Shared.String()
+		}
 		if r.Gateway.Fleet.Delivery != ir.XDS {
 			out["delivery of "+key] = r.Gateway.Fleet.Delivery
 		}
 		if !reflect.DeepEqual(r.Gateway.Fleet.Proxies, ir.Proxies{}) {
 			out["proxies of "+key] = r.Gateway.Fleet.Proxies
 		}
+	}
+	for _, key := range g.shared.fleets.Keys(nil) {
+		out["shared fleet "+key], _ = g.shared.fleets.Get(nil, key)
 	}
 	for _, key := range g.tls.byGateway.Keys(nil) {
 		tls, _ := g.tls.byGateway.Get(nil, key)

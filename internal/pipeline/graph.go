@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
@@ -58,6 +57,9 @@ type graph struct {
 	tracing         *store.Table[*ir.Tracing]
 	telemetryStatus *store.Table[outcome.Policy]
 
+	shared sharing
+	supply *supply
+
 	listeners    *store.Table[translation]
 	tables       *store.Table[translation]
 	virtualHosts *store.Table[translation]
@@ -105,7 +107,7 @@ const (
 // newGraph lists the stages. Each reads only what stands above it.
 func newGraph(options ...memo.Option) *graph {
 	s := store.New()
-	g := &graph{store: s, objects: store.NewObjects(s)}
+	g := &graph{store: s, objects: store.NewObjects(s), supply: newSupply()}
 	g.memo = memo.New(s, options...)
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
 		func(v *store.View, key string) gateway.ResolvedClass { return gateway.Class(v, g.objects, key) })
@@ -142,6 +144,7 @@ func newGraph(options ...memo.Option) *graph {
 	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
 	g.byGatewayBackend = store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
 
+	g.share(byPort)
 	g.checkPatches()
 	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
 		func(v *store.View, key string) gatewayOutcome {
@@ -193,12 +196,12 @@ func (g *graph) checkPatches() {
 	})
 }
 
-// held finds Gateways, with what their patches would do taken into account.
+// held finds Gateways, with what their patches would do taken into account, and where shared proxies listen for them.
 func (g *graph) held(v *store.View) func(key string) gateway.Resolved {
 	return func(key string) gateway.Resolved {
 		r, _ := g.gateways.Get(v, key)
 		flaw, _ := g.patchFlaws.Get(v, key)
-		return r.Hold(flaw)
+		return g.bound(v, r.Hold(flaw))
 	}
 }
 
@@ -223,14 +226,13 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 // translate lists the stages that make Envoy's resources.
 func (g *graph) translate(byTable *store.Index[gateway.Resolved], byBackend, byGatewayBackend []store.Source) {
 	g.listeners = memo.Derive(g.memo, stageListener, from(g.ports), sameTranslation, func(v *store.View, key string) translation {
-		name, _ := splitKey(key)
 		port, _ := g.ports.Get(v, key)
 		if len(port.Chains) == 0 {
 			return translation{}
 		}
-		tracing, _ := g.tracing.Get(v, name)
-		return checked(func() *listenerv3.Listener { return listenertranslate.Listener(ir.ParseName(name), port, tracing) })
+		return g.listener(v, key, port)
 	})
+	g.translateShared()
 	g.tables = memo.Derive(g.memo, stageTable, from(byTable), sameTranslation, func(_ *store.View, key string) translation {
 		return checked(func() *routev3.RouteConfiguration { return routetranslate.Table(key) })
 	})

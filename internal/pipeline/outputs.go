@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -64,45 +65,45 @@ func (g *graph) collectChanges() {
 	g.xbackendStatus.CollectChanges()
 	g.selections.CollectChanges()
 	g.telemetryStatus.CollectChanges()
-	for _, t := range []*store.Table[translation]{g.listeners, g.tables, g.virtualHosts, g.clusters, g.certificates, g.authorities} {
-		t.CollectChanges()
+	g.shared.fleets.CollectChanges()
+	g.shared.sockets.CollectChanges()
+	g.shared.tenants.CollectChanges()
+	for _, out := range g.outputs() {
+		out.table.CollectChanges()
 	}
 }
 
-// resourceChanges takes what proxies have to learn, and what was kept from them.
-func (g *graph) resourceChanges() ([]xds.Change, []found) {
-	var changes []xds.Change
-	var flaws []found
-	take := func(table *store.Table[translation], describe func(key string) xds.Change) {
-		different, flawed := takeResources(table, describe)
-		changes, flaws = append(changes, different...), append(flaws, flawed...)
-	}
-	take(g.clusters, func(key string) xds.Change {
-		group, name := splitKey(key)
-		backend, _ := ir.ParseBackend(name)
-		return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: backend.EndpointsName()}
-	})
-	for _, secrets := range []*store.Table[translation]{g.certificates, g.authorities} {
-		take(secrets, func(key string) xds.Change {
-			group, name := splitKey(key)
-			return xds.Change{Group: group, Type: xds.Secret, Name: name}
-		})
-	}
-	take(g.listeners, func(key string) xds.Change {
+// outputs are all resources of Gateways, in the order in which proxies learn of them.
+func (g *graph) outputs() []output {
+	listener := func(key string) xds.Change {
 		group, port := splitKey(key)
 		change := xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}
 		p, _ := g.ports.Get(nil, key)
 		change.Tables, change.Secrets, change.Scopes = listenerNeeds(p)
 		return change
-	})
-	take(g.tables, func(key string) xds.Change {
-		return xds.Change{Group: route.GatewayOf(key), Type: xds.RouteTable, Name: key}
-	})
-	take(g.virtualHosts, func(key string) xds.Change {
-		table, domain := splitKey(key)
-		return xds.Change{Group: route.GatewayOf(table), Type: xds.VirtualHost, Table: table, Name: domain}
-	})
-	return changes, flaws
+	}
+	secret := func(key string) xds.Change {
+		group, name := splitKey(key)
+		return xds.Change{Group: group, Type: xds.Secret, Name: name}
+	}
+	return []output{
+		{table: g.clusters, own: true, shared: true, describe: func(key string) xds.Change {
+			group, name := splitKey(key)
+			backend, _ := ir.ParseBackend(name)
+			return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: backend.EndpointsName()}
+		}},
+		{table: g.certificates, own: true, shared: true, describe: secret},
+		{table: g.authorities, own: true, shared: true, describe: secret},
+		{table: g.listeners, own: true, describe: listener},
+		{table: g.shared.listeners, shared: true, describe: listener},
+		{table: g.tables, own: true, shared: true, describe: func(key string) xds.Change {
+			return xds.Change{Group: route.GatewayOf(key), Type: xds.RouteTable, Name: key}
+		}},
+		{table: g.virtualHosts, own: true, shared: true, describe: func(key string) xds.Change {
+			table, domain := splitKey(key)
+			return xds.Change{Group: route.GatewayOf(table), Type: xds.VirtualHost, Table: table, Name: domain}
+		}},
+	}
 }
 
 // listenerNeeds is what the proxy asks for before it opens a port.
@@ -121,7 +122,23 @@ func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 
 // publishFleets says which fleets should run, and how.
 func (g *graph) publishFleets(fleets Fleets) {
-	for _, key := range g.gateways.TakeChanged() {
+	for _, class := range g.shared.fleets.TakeChanged() {
+		switch shared, _ := g.shared.fleets.Get(nil, class); {
+		case !shared.Serves:
+			fleets.Delete(ir.SharedFleet(class))
+		case shared.Held != "":
+			fleets.Hold(shared.Gateway)
+		default:
+			fleets.Set(shared.Gateway)
+		}
+	}
+	different := g.gateways.TakeChanged()
+	for _, key := range g.shared.sockets.TakeChanged() {
+		gateway, _ := splitKey(key)
+		different = append(different, gateway)
+	}
+	slices.Sort(different)
+	for _, key := range slices.Compact(different) {
 		_, ok := g.gateways.Get(nil, key)
 		r := g.held(nil)(key)
 		switch {

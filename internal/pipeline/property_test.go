@@ -24,7 +24,7 @@ type both struct {
 
 func newBoth(options ...memo.Option) both {
 	b := both{config: newGraph(options...), endpoints: newEndpointGraph(options...)}
-	b.config.files = true
+	b.config.files, b.config.objects.System = true, worldtest.System
 	return b
 }
 
@@ -54,6 +54,7 @@ func (b both) dump(t *testing.T) string {
 		}
 	}
 	resources("listener", b.config.listeners)
+	resources("shared listener", b.config.shared.listeners)
 	resources("table", b.config.tables)
 	resources("virtual host", b.config.virtualHosts)
 	resources("cluster", b.config.clusters)
@@ -71,9 +72,12 @@ func (b both) dump(t *testing.T) string {
 		class, _ := b.config.classes.Get(nil, key)
 		write("class", key, class.Outcome)
 	}
+	for _, key := range b.config.shared.fleets.Keys(nil) {
+		shared, _ := b.config.shared.fleets.Get(nil, key)
+		write("shared fleet", key, shared)
+	}
 	for _, key := range b.config.gateways.Keys(nil) {
-		r, _ := b.config.gateways.Get(nil, key)
-		write("fleet", key, r.Gateway)
+		write("fleet", key, b.config.held(nil)(key).Gateway)
 		o, _ := b.config.gatewayStatus.Get(nil, key)
 		write("gateway", key, o.outcome)
 	}

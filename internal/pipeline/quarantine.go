@@ -18,12 +18,12 @@ import (
 // maxRefusals bounds what is remembered of refusals between two steps. A proxy that is not heard refuses again.
 const maxRefusals = 1024
 
-// refusal is what a proxy does not take: a route, or a resource of a Gateway.
+// refusal is what a proxy does not take: a route, or a resource of those whom it serves.
 type refusal struct {
 	subject
-	gateway string
-	typ     xds.Type
-	name    string
+	group string
+	typ   xds.Type
+	name  string
 }
 
 // Refused takes in what a proxy of a Gateway does not take. It never blocks.
@@ -36,7 +36,7 @@ func (p *Pipeline) Refused(proxy xds.Identity, r xds.Refusal) {
 			}
 		}
 	case xds.Cluster, xds.Listener, xds.Secret:
-		p.config.inbox.refuse(refusal{gateway: proxy.Gateway, typ: r.Type, name: r.Name}, r.Reason)
+		p.config.inbox.refuse(refusal{group: proxy.Gateway, typ: r.Type, name: r.Name}, r.Reason)
 	default:
 		// Endpoints belong to no object of the Gateway API, and of a whole table nothing was found to be the cause. The server has logged it.
 	}
@@ -147,43 +147,51 @@ func (q *quarantine) trace(r refusal, reason string) {
 		q.news = append(q.news, func() { q.proofs.Refuse(s.kind, s.key, listeners, message) })
 	}
 	q.told[r] = nil
-	if r.typ == xds.Cluster {
-		for _, key := range q.graph.byGatewayBackend.Keys(nil, route.BackendKey(r.gateway, r.name)) {
-			kind, name := splitRouteKey(key)
-			tell(subject{kind, name}, nil, fmt.Sprintf("a proxy refused backend %s: %s", r.name, reason))
-		}
-		return
-	}
-	resolved, _ := q.graph.gateways.Get(nil, r.gateway)
-	affected := map[subject][]string{}
-	for _, l := range resolved.Listeners {
-		if !r.concerns(l) {
+	for _, name := range q.graph.served(r.group) {
+		if r.typ == xds.Cluster {
+			for _, key := range q.graph.byGatewayBackend.Keys(nil, route.BackendKey(name, r.name)) {
+				kind, name := splitRouteKey(key)
+				tell(subject{kind, name}, nil, fmt.Sprintf("a proxy refused backend %s: %s", r.name, reason))
+			}
 			continue
 		}
-		holder := subject{store.Gateway, r.gateway}
+		for holder, listeners := range q.graph.concerned(r, name) {
+			tell(holder, listeners, fmt.Sprintf("a proxy refused %s %s: %s", r.typ, r.name, reason))
+		}
+	}
+}
+
+// concerned are the listeners of a Gateway, by what they are written in, that a listener or secret is for.
+func (g *graph) concerned(r refusal, name string) map[subject][]string {
+	resolved, _ := g.gateways.Get(nil, name)
+	affected := map[subject][]string{}
+	for _, l := range resolved.Listeners {
+		if !r.concerns(name, l) {
+			continue
+		}
+		holder := subject{store.Gateway, name}
 		if l.Set != "" {
 			holder = subject{store.ListenerSet, l.Set}
 		}
 		affected[holder] = append(affected[holder], l.Name)
 	}
-	for holder, listeners := range affected {
-		tell(holder, listeners, fmt.Sprintf("a proxy refused %s %s: %s", r.typ, r.name, reason))
-	}
+	return affected
 }
 
 // concerns says whether a listener or secret is what a listener of a Gateway became, or needs.
-func (r refusal) concerns(l gateway.Listener) bool {
+func (r refusal) concerns(gateway string, l gateway.Listener) bool {
 	if r.typ == xds.Secret {
 		return slices.Contains(l.Certificates, r.name) || l.Clients != nil && l.Clients.Authorities == r.name
 	}
-	port, udp := strings.CutSuffix(strings.TrimPrefix(r.name, r.gateway+"/"), "/udp")
-	return fmt.Sprint(l.Port) == port && (l.Protocol == "UDP") == udp
+	id, ours := strings.CutPrefix(r.name, gateway+"/")
+	port, udp := strings.CutSuffix(id, "/udp")
+	return ours && fmt.Sprint(l.Port) == port && (l.Protocol == "UDP") == udp
 }
 
 // publish says what the last step brought, after the outcomes that it is about.
 func (q *quarantine) publish(changes []xds.Change) {
 	for _, change := range changes {
-		r := refusal{gateway: change.Group, typ: change.Type, name: change.Name}
+		r := refusal{group: change.Group, typ: change.Type, name: change.Name}
 		for _, s := range q.told[r] {
 			q.proofs.Accept(s.kind, s.key)
 		}

@@ -11,9 +11,11 @@ import (
 // maxStates is how many states of a Gateway are remembered. A proxy that reports an older one counts for nothing until it has caught up.
 const maxStates = 4096
 
-// book is what is known about the proxies of one Gateway.
+// book is what is known about the proxies of one Gateway, or of all who share them.
 type book struct {
-	// states numbers the states that the Gateway was to have, and order lists them from oldest to newest.
+	// group is whom the proxies serve, by the name that they go by.
+	group string
+	// states numbers the states that the proxies were to have, and order lists them from oldest to newest.
 	states map[string]int
 	order  []string
 	last   int
@@ -21,9 +23,11 @@ type book struct {
 	proven int
 	// waiting are the objects whose state is not proven.
 	waiting map[subject]wait
-	// service is `namespace/name` of the Service that leads to the proxies, and delivery how they are supplied.
-	service  string
+	// services has `namespace/name` of the Service that leads to the proxies, for each Gateway, and delivery is how they are supplied.
+	services map[string]string
 	delivery ir.Delivery
+	// unled are the Gateways that share the proxies, and whose Service has not led to them so far.
+	unled map[string]bool
 	// hindered is why they can not be supplied, empty if they can.
 	hindered string
 }
@@ -35,11 +39,20 @@ type wait struct {
 	late bool
 }
 
-func newBook() *book {
-	return &book{states: map[string]int{xds.EmptyState: 0}, proven: -1, waiting: map[subject]wait{}}
+func newBook(group string) *book {
+	return &book{group: group, services: map[string]string{}, unled: map[string]bool{}, states: map[string]int{xds.EmptyState: 0}, proven: -1, waiting: map[subject]wait{}}
 }
 
-// reach notes the state that the Gateway is to have from now on. A state it had before is the same state.
+// afresh is a book that knows nothing but the last state there was to be.
+func (b *book) afresh() *book {
+	fresh := newBook(b.group)
+	if len(b.order) > 0 {
+		fresh.reach(b.order[len(b.order)-1])
+	}
+	return fresh
+}
+
+// reach notes the state that the proxies are to have from now on. A state it had before is the same state.
 func (b *book) reach(state string) {
 	if len(b.order) > 0 && b.order[len(b.order)-1] == state {
 		return

@@ -1,7 +1,10 @@
 package proof
 
 import (
+	"cmp"
 	"context"
+	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +35,10 @@ type Keeper struct {
 	metrics  *metrics
 	sessions *sessions
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// books are by whom the proxies serve, and sharing is the name of those whom a Gateway is served with, where it has no proxies of its own.
 	books   map[string]*book
+	sharing map[string]string
 	objects map[subject]*object
 	ready   readiness
 	// since is when the changes that are being handed out came in.
@@ -65,35 +70,83 @@ type object struct {
 func New(statuses pipeline.Statuses, registerer prometheus.Registerer) *Keeper {
 	k := &Keeper{
 		Statuses: statuses, now: time.Now, sessions: newSessions(),
-		books: map[string]*book{}, objects: map[subject]*object{}, ready: readiness{slices: map[string]map[string][]string{}},
+		books: map[string]*book{}, sharing: map[string]string{}, objects: map[subject]*object{}, ready: readiness{slices: map[string]map[string][]string{}},
 	}
 	k.metrics = newMetrics(registerer, k.oldest)
 	return k
 }
 
-// Reach says which states Gateways are to have from now on, and since when that is so. Outcomes that are set until the next call belong to it.
+// Reach says which states the proxies of groups are to have from now on, and since when that is so. Outcomes that are set until the next call belong to it.
 func (k *Keeper) Reach(states map[string]string, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.since = since
-	for gateway, state := range states {
-		k.book(gateway).reach(state)
+	for group, state := range states {
+		b := k.bookOf(group)
+		if k.sharing[group] != "" {
+			// Its own proxies are gone, or about to go. It may have some again.
+			b = newBook(group)
+			k.books[group] = b
+		}
+		b.reach(state)
 		// A proxy of another replica may have it already.
-		k.prove(gateway)
+		k.prove(group)
 	}
 }
 
-// Fleet says which Service leads to a Gateway's proxies, empty if none does, and how they are supplied.
-func (k *Keeper) Fleet(gateway ir.Name, service string, delivery ir.Delivery) {
+// Fleet says which Service leads to a Gateway's proxies, empty if none does.
+func (k *Keeper) Fleet(gateway ir.Gateway, service string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	name, group := gateway.Name.String(), gateway.Group().String()
 	if service == "" {
-		delete(k.books, gateway.String())
+		k.stopSharing(name)
+		delete(k.books, name)
 		return
 	}
-	b := k.book(gateway.String())
-	b.service, b.delivery = service, delivery
-	k.prove(gateway.String())
+	moves := cmp.Or(k.sharing[name], name) != group
+	if moves {
+		k.stopSharing(name)
+	}
+	if moves && group != name {
+		k.books[name] = k.bookOf(name).afresh()
+		k.sharing[name] = group
+		k.book(name).unled[name] = len(k.ready.pods(service)) == 0
+	}
+	b := k.book(name)
+	b.services[name], b.delivery = service, gateway.Fleet.Delivery
+	if moves {
+		k.awaitAgain(name)
+	}
+	k.prove(group)
+}
+
+// stopSharing forgets the proxies that a Gateway shared.
+func (k *Keeper) stopSharing(gateway string) {
+	if shared := k.books[k.sharing[gateway]]; shared != nil {
+		delete(shared.services, gateway)
+		delete(shared.unled, gateway)
+	}
+	delete(k.sharing, gateway)
+}
+
+// awaitAgain has the objects of a Gateway wait for other proxies than before.
+func (k *Keeper) awaitAgain(gateway string) {
+	for s := range k.ofGateway(gateway) {
+		k.book(gateway).await(s, k.since)
+		k.publish(s)
+	}
+}
+
+// ofGateway are the objects that a Gateway's proxies serve. It looks through all there are, so it is for what is rare.
+func (k *Keeper) ofGateway(gateway string) iter.Seq[subject] {
+	return func(yield func(subject) bool) {
+		for s, o := range k.objects {
+			if slices.Contains(o.gateways, gateway) && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // Hinder says why a Gateway's proxies can not be supplied, and with an empty text that they can be again. Whatever waits for them says so at once.
@@ -107,28 +160,32 @@ func (k *Keeper) Hinder(gateway ir.Name, problem string) {
 	}
 }
 
-func (k *Keeper) book(gateway string) *book {
-	b := k.books[gateway]
+// book is about the proxies that serve a Gateway, whoever else they serve.
+func (k *Keeper) book(gateway string) *book { return k.bookOf(cmp.Or(k.sharing[gateway], gateway)) }
+
+// bookOf is about the proxies of a group.
+func (k *Keeper) bookOf(group string) *book {
+	b := k.books[group]
 	if b == nil {
-		b = newBook()
-		k.books[gateway] = b
+		b = newBook(group)
+		k.books[group] = b
 	}
 	return b
 }
 
-// prove finds out what all ready proxies of a Gateway have, and says of every object that is live since that it is.
-func (k *Keeper) prove(gateway string) {
-	b := k.books[gateway]
+// prove finds out what all ready proxies of a group have, and says of every object that is live since that it is.
+func (k *Keeper) prove(group string) {
+	b := k.books[group]
 	if b == nil {
 		return
 	}
-	pods := k.ready.pods(b.service)
+	pods := k.pods(b)
 	if len(pods) == 0 {
 		return
 	}
 	all := b.last
 	for _, pod := range pods {
-		all = min(all, k.numberOf(b, xds.Identity{Gateway: gateway, Pod: pod}))
+		all = min(all, k.numberOf(b, pod))
 	}
 	for s, since := range b.prove(all) {
 		k.metrics.live.Observe(k.now().Sub(since).Seconds())
@@ -136,10 +193,25 @@ func (k *Keeper) prove(gateway string) {
 	}
 }
 
+// pods are the ready proxies that are written about in a book.
+func (k *Keeper) pods(b *book) []string {
+	if len(b.services) == 1 {
+		for _, service := range b.services {
+			return k.ready.pods(service)
+		}
+	}
+	var pods []string
+	for _, service := range b.services {
+		pods = append(pods, k.ready.pods(service)...)
+	}
+	slices.Sort(pods)
+	return slices.Compact(pods)
+}
+
 // numberOf is the newest state that a proxy is known to have, -1 if none is.
-func (k *Keeper) numberOf(b *book, proxy xds.Identity) int {
+func (k *Keeper) numberOf(b *book, pod string) int {
 	number := -1
-	for _, state := range k.sessions.statesOf(proxy) {
+	for _, state := range k.sessions.statesOf(xds.Identity{Gateway: b.group, Pod: pod}) {
 		if n, known := b.states[state]; known {
 			number = max(number, n)
 		}
@@ -172,8 +244,8 @@ func (k *Keeper) Run(ctx context.Context) {
 func (k *Keeper) follow() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, gateway := range k.sessions.takeChanged() {
-		k.prove(gateway)
+	for _, group := range k.sessions.takeChanged() {
+		k.prove(group)
 	}
 }
 

@@ -37,7 +37,7 @@ func keeper(t *testing.T, ready ...string) (*Keeper, last) {
 	t.Helper()
 	l := last{routes: map[string]outcome.Route{}, gateways: map[string]outcome.Gateway{}}
 	k := New(l, prometheus.NewRegistry())
-	k.Fleet(ir.ParseName(web), service, ir.XDS)
+	k.Fleet(ir.Gateway{Name: ir.ParseName(web)}, service)
 	k.Endpoints("shop/slice", slice(ready...))
 	return k, l
 }

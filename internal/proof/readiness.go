@@ -45,13 +45,22 @@ func (k *Keeper) Endpoints(key string, slice *discoveryv1.EndpointSlice) {
 	k.touchService(service)
 }
 
-// touchService has what is proved about the Gateway of a Service looked at again.
+// touchService has what is proved about whoever is served by way of a Service looked at again.
 func (k *Keeper) touchService(service string) {
-	for gateway, b := range k.books {
-		if b.service == service {
+	for _, b := range k.books {
+		for gateway, own := range b.services {
+			if own != service {
+				continue
+			}
 			k.sessions.mu.Lock()
-			k.sessions.touch(gateway)
+			k.sessions.touch(b.group)
 			k.sessions.mu.Unlock()
+			if b.unled[gateway] && len(k.ready.pods(service)) > 0 {
+				delete(b.unled, gateway)
+				for s := range k.ofGateway(gateway) {
+					k.publish(s)
+				}
+			}
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // The reasons of a route's condition, besides [outcome.Refused]; the first two are also those of Gateways and listeners.
@@ -42,6 +41,8 @@ func (k *Keeper) verdict(s subject, gateway string) outcome.Condition {
 	switch {
 	case o.refused != "" && len(o.listeners) == 0:
 		return outcome.Condition{State: outcome.False, Reason: outcome.Refused, Message: o.refused}
+	case !waits && b.unled[gateway]:
+		return outcome.Condition{State: outcome.Unsettled, Reason: reasonPending, Message: fmt.Sprintf("waiting for Service %s to lead to the proxies that the Gateway shares", b.services[gateway])}
 	case !waits:
 		return outcome.Condition{State: outcome.True, Reason: reasonProgrammed, Message: proved[b.delivery]}
 	case b.hindered != "":
@@ -55,11 +56,11 @@ func (k *Keeper) verdict(s subject, gateway string) outcome.Condition {
 
 // lagging says which proxies an object waits for.
 func (k *Keeper) lagging(b *book, gateway string, w wait) string {
-	pods := k.ready.pods(b.service)
+	pods := k.pods(b)
 	if len(pods) == 0 {
 		return fmt.Sprintf("no proxy of Gateway %s is ready; see its pods", gateway)
 	}
-	behind := slices.DeleteFunc(pods, func(pod string) bool { return k.numberOf(b, xds.Identity{Gateway: gateway, Pod: pod}) >= w.number })
+	behind := slices.DeleteFunc(pods, func(pod string) bool { return k.numberOf(b, pod) >= w.number })
 	named := strings.Join(behind[:min(len(behind), maxNamed)], ", ")
 	return fmt.Sprintf("%d proxies of Gateway %s have not "+lacking[b.delivery], len(behind), gateway, named)
 }

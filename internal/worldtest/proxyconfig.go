@@ -69,6 +69,7 @@ func (w World) proxyConfig() metav1.Object {
 	if w.coin() {
 		p.Spec.Drain = &v1alpha1.Drain{Delay: pick(w, nil, new(gwv1.Duration("5s"))), Timeout: pick(w, nil, new(gwv1.Duration("1m")))}
 	}
+	p.Spec.Placement = pick(w, nil, nil, new(v1alpha1.PlacementGatewrightNamespace), new(v1alpha1.PlacementShared), new(v1alpha1.PlacementShared))
 	p.Spec.Delivery = pick(w, nil, new(v1alpha1.DeliveryXDS), new(v1alpha1.DeliveryFiles))
 	w.told(&p.Spec)
 	if w.IntN(3) == 0 {

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/gateway-api/pkg/consts"
@@ -41,6 +42,9 @@ func (w World) namespace() metav1.Object {
 }
 
 func (w World) service() metav1.Object {
+	if w.IntN(6) == 0 {
+		return w.sharedService()
+	}
 	name := pick(w, "s1", "s2", ir.FleetName("one", "ours"), "made", "made-too")
 	s := &corev1.Service{ObjectMeta: w.meta(pick(w, namespaces...), name)}
 	own(&s.ObjectMeta)
@@ -72,6 +76,29 @@ func (w World) made(s *corev1.Service) {
 	s.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: pick[int32](w, 80, 81)}}
 }
 
+// System is the namespace of a world that Gatewright runs in.
+const System = "infra"
+
+// sharedService is one that leads to proxies which Gateways share, perhaps to a socket that another one leads to as well.
+func (w World) sharedService() *corev1.Service {
+	gateway := ir.Name{Namespace: pick(w, namespaces...), Name: pick(w, "one", "two")}
+	name := ir.SystemFleetName(gateway, "ours")
+	if gateway.Namespace == System {
+		name = ir.FleetName(gateway.Name, "ours")
+	}
+	s := &corev1.Service{ObjectMeta: w.meta(System, name)}
+	if gateway.Namespace == System {
+		s.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(gateway.Namespace + "-" + gateway.Name), Controller: new(true)}}
+	}
+	s.Labels = map[string]string{ir.OwnerLabel: gateway.Namespace + "-" + gateway.Name}
+	s.Spec.Selector = map[string]string{ir.InstanceLabel: pick(w, ir.SharedFleetName("ours"), ir.SharedFleetName("ours"), "another")}
+	for _, port := range []int32{80, 443} {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("p%d", port), Port: port, TargetPort: intstr.FromInt32(pick[int32](w, 20000, 20001, port))})
+	}
+	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "198.18.200.1"}}
+	return s
+}
+
 func own(meta *metav1.ObjectMeta) {
 	meta.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(meta.Namespace + "-one"), Controller: new(true)}}
 }
@@ -79,6 +106,10 @@ func own(meta *metav1.ObjectMeta) {
 func (w World) deployment() metav1.Object {
 	d := &appsv1.Deployment{ObjectMeta: w.meta(pick(w, namespaces...), ir.FleetName("one", "ours"))}
 	own(&d.ObjectMeta)
+	if w.IntN(3) == 0 {
+		d.ObjectMeta = w.meta(System, ir.SharedFleetName("ours"))
+		d.Labels = map[string]string{ir.OwnerLabel: "-ours"}
+	}
 	d.Status.AvailableReplicas = w.Int32N(2)
 	return d
 }

@@ -209,11 +209,14 @@ func (a *Applier) serve(ctx context.Context, name ir.Name) {
 		a.leave(ctx, name)
 		return
 	}
-	err := a.bring(ctx, gateway, fleet)
-	if err == nil {
+	done, err := a.bring(ctx, gateway, fleet)
+	switch {
+	case err == nil && done:
 		err = a.prune(ctx, gateway, fleet)
+	case err == nil:
+		a.queue.AddAfter(name, successorPause)
 	}
-	if err == nil {
+	if err == nil && done {
 		err = a.retire(ctx, name)
 	}
 	if ctx.Err() != nil {
@@ -255,7 +258,7 @@ func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
 	case known == nil || known.identity != identityOf(gateway):
 		known = newFleet(gateway)
 	case drifted:
-		known = &fleet{identity: known.identity, applied: map[string]digest{}, told: known.told, problem: known.problem}
+		known = &fleet{identity: known.identity, applied: map[string]digest{}, front: known.front, told: known.told, problem: known.problem}
 	}
 	a.fleets[name] = known
 	return gateway, known

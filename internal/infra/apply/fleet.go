@@ -37,6 +37,8 @@ type fleet struct {
 	applied map[string]digest
 	// rendered are the kinds that the fleet consists of now.
 	rendered map[string]bool
+	// front is the name of the fleet that the Service was last made to lead to.
+	front string
 	// told says that problem, empty for none, has been reported.
 	told    bool
 	problem string
@@ -48,25 +50,35 @@ func newFleet(gateway ir.Gateway) *fleet {
 
 var errNoAuthority = errors.New("the certificate authority is not known yet")
 
-// bring applies what differs from what was applied last.
-func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
+// bring applies what differs from what was applied last, and says whether that is all. A Service that leads to other proxies than it should is turned when these serve.
+func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (bool, error) {
 	authority := a.Authority.Authority()
 	if authority == nil {
-		return errNoAuthority
+		return false, errNoAuthority
 	}
 	objects, err := render.Fleet(gateway, a.Settings, authority.Bundle())
 	if err != nil {
-		return err
+		return false, err
 	}
 	fleet.rendered = map[string]bool{}
 	for _, object := range objects {
-		if err := a.apply(ctx, gateway, fleet, object); err != nil {
-			return err
+		kind := *object.GetKind()
+		if kind == serviceKind && fleet.front != "" && fleet.front != render.Front(gateway) {
+			if serves, err := a.serves(ctx, gateway); err != nil || !serves {
+				return false, err
+			}
 		}
-		fleet.rendered[*object.GetKind()] = true
+		if err := a.apply(ctx, gateway, fleet, object); err != nil {
+			return false, err
+		}
+		if fleet.rendered[kind] = true; kind == serviceKind {
+			fleet.front = render.Front(gateway)
+		}
 	}
-	return a.scale(ctx, gateway, fleet)
+	return true, a.scale(ctx, gateway, fleet)
 }
+
+const serviceKind = "Service"
 
 // scale says how many proxies there are to be, where that is ours to say.
 func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {

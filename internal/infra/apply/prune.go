@@ -12,7 +12,7 @@ import (
 // serves, an autoscaler that nobody asks for any more. A Service stays, for the address that it has.
 func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
 	for _, kind := range slices.Backward(render.Kinds) {
-		if kind.Kind == "Service" || fleet.rendered[kind.Kind] || !a.has(gateway.Name, fleet.identity, kind.Kind) {
+		if kind.Kind == serviceKind || fleet.rendered[kind.Kind] || !a.has(gateway.Name, fleet.identity, kind.Kind) {
 			continue
 		}
 		if render.IsWorkload(kind.Kind) {

@@ -149,18 +149,18 @@ func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
 	return &gateway, stale
 }
 
-// serves says whether a proxy of the workload that a fleet is to have is available.
+// serves says whether a proxy of the workload that a Gateway is to be served by is available.
 func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) {
-	key := client.ObjectKey{Namespace: gateway.FleetNamespace(), Name: gateway.Fleet.Name}
+	key := client.ObjectKey{Namespace: gateway.FleetNamespace(), Name: render.Front(gateway)}
 	if gateway.Fleet.Proxies.DaemonSet {
 		daemons := &appsv1.DaemonSet{}
-		if err := a.Reader.Get(ctx, key, daemons); err != nil {
+		if err := a.Reader.Get(ctx, key, daemons); client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("getting DaemonSet %s: %w", key, err)
 		}
 		return daemons.Status.NumberAvailable > 0 && daemons.Status.NumberAvailable >= daemons.Status.DesiredNumberScheduled, nil
 	}
 	deployment := &appsv1.Deployment{}
-	if err := a.Reader.Get(ctx, key, deployment); err != nil {
+	if err := a.Reader.Get(ctx, key, deployment); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("getting Deployment %s: %w", key, err)
 	}
 	return deployment.Status.AvailableReplicas > 0, nil

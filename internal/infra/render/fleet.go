@@ -44,27 +44,13 @@ func IsWorkload(kind string) bool { return kind == "Deployment" || kind == "Daem
 // Service among them: Kubernetes has no Service without ports, and one that exists may keep its address until a port comes back.
 // The bundle is the authorities, in PEM, that the control plane's certificate comes from; a new one rolls no pod. An error means that a
 // patch can not be used, see [PatchFlaw], or that something can not be encoded, which no valid Gateway causes.
+// A Gateway that shares its proxies has nothing but a Service.
 func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, error) {
-	files, err := configFiles(gateway, settings)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the bootstrap of Gateway %s: %w", gateway.Name, err)
-	}
-	hash := hashFiles(files)
-	if gateway.Fleet.Delivery == ir.XDS {
-		files[BundleKey] = string(bundle)
-	}
-	proxies, err := workload(gateway, settings, hash)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the proxies of Gateway %s: %w", gateway.Name, err)
-	}
-	scaler, err := autoscaler(gateway)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the autoscaler of Gateway %s: %w", gateway.Name, err)
-	}
-	objects := []Object{serviceAccount(gateway), configMap(gateway, files), proxies}
-	for _, object := range []Object{disruptionBudget(gateway), scaler} {
-		if object != nil {
-			objects = append(objects, object)
+	var objects []Object
+	if gateway.Fleet.Shared == (ir.Name{}) {
+		var err error
+		if objects, err = proxies(gateway, settings, bundle); err != nil {
+			return nil, err
 		}
 	}
 	if len(gateway.Ports) > 0 {
@@ -73,6 +59,33 @@ func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, erro
 			return nil, fmt.Errorf("rendering the Service of Gateway %s: %w", gateway.Name, err)
 		}
 		objects = append(objects, front)
+	}
+	return objects, nil
+}
+
+// proxies are the objects that run them.
+func proxies(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, error) {
+	files, err := configFiles(gateway, settings)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the bootstrap of Gateway %s: %w", gateway.Name, err)
+	}
+	hash := hashFiles(files)
+	if gateway.Fleet.Delivery == ir.XDS {
+		files[BundleKey] = string(bundle)
+	}
+	running, err := workload(gateway, settings, hash)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the proxies of Gateway %s: %w", gateway.Name, err)
+	}
+	scaler, err := autoscaler(gateway)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the autoscaler of Gateway %s: %w", gateway.Name, err)
+	}
+	objects := []Object{serviceAccount(gateway), configMap(gateway, files), running}
+	for _, object := range []Object{disruptionBudget(gateway), scaler} {
+		if object != nil {
+			objects = append(objects, object)
+		}
 	}
 	return objects, nil
 }

@@ -22,7 +22,6 @@ const (
 	GatewayNameLabel = "gateway.networking.k8s.io/gateway-name"
 
 	gatewayClassLabel = "gateway.networking.k8s.io/gateway-class-name"
-	instanceLabel     = "app.kubernetes.io/instance"
 )
 
 // bootstrapHash on the pods makes a change of what Envoy starts with roll them; the authorities are not part of it.
@@ -42,12 +41,14 @@ func identityLabels(gateway ir.Gateway) map[string]string {
 		"app.kubernetes.io/name":      "envoy",
 		"app.kubernetes.io/component": "proxy",
 		gatewayClassLabel:             LabelValue(gateway.Fleet.Class),
-		GatewayNameLabel:              LabelValue(gateway.Name.Name),
+	}
+	if gateway.Name != ir.SharedFleet(gateway.Fleet.Class) {
+		all[GatewayNameLabel] = LabelValue(gateway.Name.Name)
 	}
 	if gateway.Fleet.Abroad != "" {
 		all[ir.OwnerLabel] = gateway.Fleet.UID
 	}
-	maps.Copy(all, selector(gateway))
+	maps.Copy(all, selector(gateway.Fleet.Name))
 	return all
 }
 
@@ -65,8 +66,16 @@ func annotations(gateway ir.Gateway, others ...map[string]string) map[string]str
 }
 
 // selector can never change once a Deployment exists, so it is only what tells one fleet from another.
-func selector(gateway ir.Gateway) map[string]string {
-	return map[string]string{ManagedByLabel: ManagedBy, instanceLabel: gateway.Fleet.Name}
+func selector(fleet string) map[string]string {
+	return map[string]string{ManagedByLabel: ManagedBy, ir.InstanceLabel: fleet}
+}
+
+// Front is the name of the fleet whose pods serve a Gateway, whoever else they serve.
+func Front(gateway ir.Gateway) string {
+	if gateway.Fleet.Shared != (ir.Name{}) {
+		return ir.SharedFleetName(gateway.Fleet.Class)
+	}
+	return gateway.Fleet.Name
 }
 
 // owners makes the objects leave with their Gateway, if they are in its namespace; Gatewright removes others. It does not block the Gateway's deletion: that would need a
@@ -85,7 +94,7 @@ func owners(gateway ir.Gateway) []*applymetav1.OwnerReferenceApplyConfiguration 
 
 const gatewayKind = "Gateway"
 
-// OwnerOf is the Gateway whose fleet an object belongs to, and its UID. An object without an owner has one if it is in Gatewright's own namespace and says so.
+// OwnerOf is the Gateway whose fleet an object belongs to, or the [ir.SharedFleet], and its UID. An object without an owner has one if it is in Gatewright's own namespace and says so.
 func OwnerOf(object metav1.Object, system string) (gateway ir.Name, uid string, ok bool) {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		return ir.Name{Namespace: object.GetNamespace(), Name: owner.Name}, string(owner.UID), owner.Kind == gatewayKind

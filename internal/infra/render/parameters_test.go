@@ -77,11 +77,11 @@ var parameterCases = []struct {
 	{"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) }, func(f rendered) bool { return argument(f, "--concurrency") == "3" }},
 	{"as many threads as Envoy likes", func(*ir.Proxies) {}, func(f rendered) bool { return !slices.Contains(envoy(f).Args, "--concurrency") }},
 	{"labels and annotations of pods, but not ours", func(p *ir.Proxies) {
-		p.Pod.Labels = map[string]string{"a": "b", instanceLabel: "mine"}
+		p.Pod.Labels = map[string]string{"a": "b", ir.InstanceLabel: "mine"}
 		p.Pod.Annotations = map[string]string{"c": "d", bootstrapHash: "mine"}
 	}, func(f rendered) bool {
 		pods := template(f)
-		return pods.Labels["a"] == "b" && pods.Labels[instanceLabel] == "edge-gatewright" && pods.Annotations["c"] == "d" &&
+		return pods.Labels["a"] == "b" && pods.Labels[ir.InstanceLabel] == "edge-gatewright" && pods.Annotations["c"] == "d" &&
 			pods.Annotations[bootstrapHash] != "mine" && f.deployment.Labels["a"] == "" && f.service.Labels["a"] == ""
 	}},
 	{"where pods go", func(p *ir.Proxies) {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podsecurity "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // guarded is what a patch of a workload may change only in part.
@@ -22,7 +24,7 @@ type guarded struct {
 func refused(field, what string) error { return fmt.Errorf("%s may not change %s", field, what) }
 
 // identity are the labels by which Gatewright, and whoever it tells, knows what is its own.
-var identity = []string{ManagedByLabel, instanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component"}
+var identity = []string{ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component"}
 
 // checkMetadata lets a patch change labels, but for our own, and annotations.
 func checkMetadata(field, path string, before, after metav1.ObjectMeta) error {

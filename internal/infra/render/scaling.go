@@ -25,7 +25,7 @@ const (
 // owner: whoever stops to say a number must not own it any more, or Kubernetes would take it away and begin again with one.
 func Scale(gateway ir.Gateway) Object {
 	proxies := gateway.Fleet.Proxies
-	if proxies.DaemonSet || proxies.Autoscaling != nil || proxies.Replicas == nil {
+	if proxies.DaemonSet || proxies.Autoscaling != nil || proxies.Replicas == nil || gateway.Fleet.Shared != (ir.Name{}) {
 		return nil
 	}
 	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.FleetNamespace()).
@@ -91,7 +91,7 @@ func disruptionBudget(gateway ir.Gateway) Object {
 		least = *proxies.Replicas
 	}
 	spec := applypolicyv1.PodDisruptionBudgetSpec().
-		WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway)))
+		WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway.Fleet.Name)))
 	switch wanted := proxies.Disruption; {
 	case wanted != nil && wanted.MinAvailable != "":
 		spec.WithMinAvailable(intstr.Parse(wanted.MinAvailable))

@@ -15,7 +15,7 @@ import (
 // clusterIP for life, and externalIPs would let a Gateway take over traffic of others.
 func service(gateway ir.Gateway) (Object, error) {
 	kind := serviceType(gateway.Fleet)
-	spec := applycorev1.ServiceSpec().WithType(kind).WithSelector(selector(gateway))
+	spec := applycorev1.ServiceSpec().WithType(kind).WithSelector(selector(Front(gateway)))
 	for _, port := range gateway.Ports {
 		spec.WithPorts(servicePort(gateway.Fleet.Proxies.Service, port))
 	}
@@ -72,7 +72,7 @@ func servicePort(wanted ir.Service, port ir.Port) *applycorev1.ServicePortApplyC
 		WithName(portName(port)).
 		WithProtocol(transport(port)).
 		WithPort(port.Number).
-		WithTargetPort(intstr.FromInt32(port.Number))
+		WithTargetPort(intstr.FromInt32(port.Socket()))
 	if chosen := wanted.NodePorts[port.ID()]; chosen != 0 && wanted.Type != string(corev1.ServiceTypeClusterIP) {
 		rendered.WithNodePort(chosen)
 	}

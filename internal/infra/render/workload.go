@@ -38,7 +38,7 @@ func deployment(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyCo
 		WithAnnotations(annotations(gateway)).
 		WithOwnerReferences(owners(gateway)...).
 		WithSpec(applyappsv1.DeploymentSpec().
-			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
+			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway.Fleet.Name))).
 			WithStrategy(applyappsv1.DeploymentStrategy().
 				WithType(appsv1.RollingUpdateDeploymentStrategyType).
 				WithRollingUpdate(applyappsv1.RollingUpdateDeployment().
@@ -54,7 +54,7 @@ func daemonSet(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyCon
 		WithAnnotations(annotations(gateway)).
 		WithOwnerReferences(owners(gateway)...).
 		WithSpec(applyappsv1.DaemonSetSpec().
-			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway))).
+			WithSelector(applymetav1.LabelSelector().WithMatchLabels(selector(gateway.Fleet.Name))).
 			WithUpdateStrategy(applyappsv1.DaemonSetUpdateStrategy().
 				WithType(appsv1.RollingUpdateDaemonSetStrategyType).
 				WithRollingUpdate(applyappsv1.RollingUpdateDaemonSet().
@@ -116,7 +116,7 @@ func place(spec *applycorev1.PodSpecApplyConfiguration, gateway ir.Gateway) erro
 // where they are.
 func spreadConstraints(gateway ir.Gateway) ([]*applycorev1.TopologySpreadConstraintApplyConfiguration, error) {
 	proxies := gateway.Fleet.Proxies
-	own := applymetav1.LabelSelector().WithMatchLabels(selector(gateway))
+	own := applymetav1.LabelSelector().WithMatchLabels(selector(gateway.Fleet.Name))
 	if proxies.Pod.Spread != "" {
 		var constraints []*applycorev1.TopologySpreadConstraintApplyConfiguration
 		if err := read(proxies.Pod.Spread, &constraints); err != nil {

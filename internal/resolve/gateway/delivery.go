@@ -14,7 +14,7 @@ func delivery(spec v1alpha1.ProxyConfigSpec) ir.Delivery {
 
 // filesAbroad says why the proxies of a Gateway can not be supplied by files where they are: the files belong to the Gateway, and an object can own none in another namespace.
 func filesAbroad(fleet *ir.Fleet) string {
-	if fleet.Delivery == ir.Files && fleet.Abroad != "" {
+	if fleet.Delivery == ir.Files && (fleet.Abroad != "" || fleet.Shared != (ir.Name{})) {
 		fleet.Delivery = ir.XDS
 		return "delivery Files is for proxies in the namespace of their Gateway; use placement GatewayNamespace, or delivery XDS"
 	}

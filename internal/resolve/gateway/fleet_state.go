@@ -20,9 +20,10 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		return nil, condition
 	}
 	fleet := r.Gateway.Fleet
-	key := store.Key(r.Gateway.FleetNamespace(), fleet.Name)
+	key := fleetKey(r.Gateway)
 	outside, inside := fleetAddresses(v, objects, key, r.Gateway)
-	available := availableProxies(v, objects, key, r.Gateway)
+	running := runningFleet(v, objects, r.Gateway)
+	available := availableProxies(v, objects, running)
 	missing, missingInside := missingAddresses(fleet.Addresses, outside), missingAddresses(fleet.ClusterAddresses, inside)
 	switch {
 	case r.Held != "":
@@ -43,16 +44,35 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		condition.Message = fmt.Sprintf("Service %s has no cluster address yet", key)
 	case available == 0:
 		condition.Reason = string(gwv1.GatewayReasonNoResources)
-		condition.Message = fmt.Sprintf("no proxy of %s %s is available yet", workload(fleet), key)
+		condition.Message = fmt.Sprintf("no proxy of %s %s is available yet", workload(fleet), fleetKey(running))
 	default:
 		condition.State = outcome.True
 		condition.Reason = string(gwv1.GatewayReasonProgrammed)
 		condition.Message = fmt.Sprintf("%d proxies serve the Gateway", available)
+		if fleet.Shared != (ir.Name{}) {
+			condition.Message += fmt.Sprintf(", and others of class %s", fleet.Class)
+		}
 		if fleet.Delivery == ir.Files {
 			condition.Message += "; they are supplied by files, which are not acknowledged: what a proxy refuses of them is said in its log only"
 		}
 	}
 	return slices.Concat(outside, inside), condition
+}
+
+func fleetKey(gateway ir.Gateway) string {
+	return store.Key(gateway.FleetNamespace(), gateway.Fleet.Name)
+}
+
+// runningFleet is the one whose proxies serve a Gateway.
+func runningFleet(v *store.View, objects *store.Objects, gateway ir.Gateway) ir.Gateway {
+	if gateway.Fleet.Shared == (ir.Name{}) {
+		return gateway
+	}
+	class, ok := objects.GatewayClasses.Get(v, gateway.Fleet.Class)
+	if !ok {
+		return ir.Gateway{}
+	}
+	return sharedFleet(objects, class)
 }
 
 // workload is the kind of object that runs the proxies.
@@ -64,8 +84,8 @@ func workload(fleet ir.Fleet) store.Kind {
 }
 
 // availableProxies counts those of the workload there should be, and of the one it replaces as long as that is there.
-func availableProxies(v *store.View, objects *store.Objects, key string, gateway ir.Gateway) int32 {
-	available := int32(0)
+func availableProxies(v *store.View, objects *store.Objects, gateway ir.Gateway) int32 {
+	key, available := fleetKey(gateway), int32(0)
 	if deployment, ok := objects.Deployments.Get(v, key); ok && ownedBy(deployment, gateway) {
 		available += deployment.Status.AvailableReplicas
 	}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
@@ -87,16 +86,14 @@ func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv
 	if problem == "" {
 		problem = takeServiceType(&r.Gateway.Fleet)
 	}
-	if problem == "" && s.spec.Placement != nil && *s.spec.Placement == v1alpha1.PlacementGatewrightNamespace {
-		problem = placeAbroad(&r.Gateway, objects.System)
-	}
 	if problem == "" {
-		problem = filesAbroad(&r.Gateway.Fleet)
+		problem = place(&r.Gateway, s.placement, objects.System)
 	}
 	*r = r.Hold(cmp.Or(problem, r.takeTelemetry(v, objects, s)))
 	if r.Held != "" {
 		findAbroad(v, objects, &r.Gateway)
 	}
+	r.withoutCertificate()
 }
 
 // takeTelemetry notes who is told about requests, and says what is wrong with how.

@@ -42,13 +42,15 @@ func missingParameters(key string) string {
 type settings struct {
 	spec                  v1alpha1.ProxyConfigSpec
 	logsFrom, tracingFrom string
+	// placement is what the class says.
+	placement v1alpha1.Placement
 }
 
 // parameters is what a Gateway's own ProxyConfig and that of its class say together. Where there is a problem, it is what can be used.
 func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) (settings, string) {
 	var s settings
 	if config, ok := objects.ProxyConfigs.Get(v, class.Parameters); ok {
-		s = settings{spec: config.Spec, logsFrom: config.Namespace, tracingFrom: config.Namespace}
+		s = settings{spec: config.Spec, logsFrom: config.Namespace, tracingFrom: config.Namespace, placement: value(config.Spec.Placement)}
 	}
 	problem := ""
 	if class.Problem != "" {
@@ -71,7 +73,7 @@ func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class R
 		return s, fmt.Sprintf("ProxyConfig %s: %v", key, err)
 	}
 	if problem == "" {
-		problem = cmp.Or(foreignPlacement(own.Spec, s.spec, key), conflictingParameters(merged, key, class.Parameters))
+		problem = cmp.Or(foreignPlacement(own.Spec, s.placement, key), conflictingParameters(merged, key, class.Parameters))
 	}
 	s.spec = merged
 	if own.Spec.AccessLogs != nil {

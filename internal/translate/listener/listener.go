@@ -81,7 +81,7 @@ func serverName(name string) *listenerv3.FilterChainMatch {
 func socket(port ir.Port) *corev3.Address {
 	address := &corev3.SocketAddress{
 		Address:       anyAddress,
-		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port.Number)}, //nolint:gosec // a port number, validated by the API server
+		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port.Socket())}, //nolint:gosec // a port number, validated by the API server
 	}
 	if port.Protocol == ir.UDP {
 		address.Protocol = corev3.SocketAddress_UDP

@@ -82,10 +82,12 @@ quickstart: ## Run the README's quickstart word for word
 
 # How proxies are supplied in the suite: nothing for xDS and everything that is claimed, files for what GATEWAY-HTTP has in its core (after make install SET=files.enabled=true).
 DELIVERY ?=
-conformance: export TESTFLAGS := $(TESTFLAGS) $(if $(DELIVERY),-delivery=$(DELIVERY))
+# Where they run: nothing for beside their Gateway, shared for one set of proxies for all Gateways of the suite.
+PLACEMENT ?=
+conformance: export TESTFLAGS := $(TESTFLAGS) $(if $(DELIVERY),-delivery=$(DELIVERY)) $(if $(PLACEMENT),-placement=$(PLACEMENT))
 
 .PHONY: conformance
-conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official suite and write the report (after make install CHANNEL=experimental; DELIVERY=files for files)
+conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official suite and write the report (after make install CHANNEL=experimental; DELIVERY=files for files, PLACEMENT=shared for shared proxies)
 	hack/cluster-test.sh $(GOTESTSUM) conformance 45m $(call results,conformance)
 
 .PHONY: e2e

@@ -61,9 +61,15 @@ func (g *graph) share(byPort store.Source) {
 		all, _ := sockets.Get(v, tenant.Class)
 		return all[key]
 	})
-	g.shared.fleets = memo.Derive(g.memo, stageSharedFleet, from(g.shared.byClass), deepEqual[gateway.SharedFleet],
+	staying := store.NewIndex(g.shared.tenants, "tenant.staying", func(_ string, t gateway.Tenant) []string {
+		if t.Class == "" || t.Leaving {
+			return nil
+		}
+		return []string{t.Class}
+	})
+	g.shared.fleets = memo.Derive(g.memo, stageSharedFleet, from(staying), deepEqual[gateway.SharedFleet],
 		func(v *store.View, class string) gateway.SharedFleet {
-			shared := gateway.Shared(v, g.objects, g.classes, g.shared.byClass.Len(v, class), class)
+			shared := gateway.Shared(v, g.objects, g.classes, staying.Len(v, class), class)
 			shared.Held = cmp.Or(shared.Held, render.PatchFlaw(shared.Gateway))
 			return shared
 		})

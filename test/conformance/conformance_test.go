@@ -49,16 +49,14 @@ func TestConformance(t *testing.T) {
 		Version:      version,
 		Contact:      []string{"https://github.com/gatewright/gatewright/issues"},
 	}
-	if *delivery == "files" {
-		byFiles(t, &options)
-	}
+	usual := choose(t, &options)
 	cSuite, err := suite.NewConformanceTestSuite(options)
 	if err != nil {
 		t.Fatalf("prepare the suite: %v", err)
 	}
 	// Registered before the suite runs, so it is called after the suite's own clean-up, when a report can be had.
 	whole := options.RunTest == "" && len(options.SkipTests) == 0
-	t.Cleanup(func() { keepReport(t, cSuite, options.ConformanceProfiles, whole, *delivery == "") })
+	t.Cleanup(func() { keepReport(t, cSuite, options.ConformanceProfiles, whole, usual) })
 
 	chosen := testsOf(tests.ConformanceTests, options.SupportedFeatures)
 	t.Logf("%d of the suite's %d tests need only what is claimed: %v", len(chosen), len(tests.ConformanceTests), options.SupportedFeatures)

@@ -154,13 +154,13 @@ func (a *Applier) serves(ctx context.Context, gateway ir.Gateway) (bool, error) 
 	key := client.ObjectKey{Namespace: gateway.FleetNamespace(), Name: render.Front(gateway)}
 	if gateway.Fleet.Proxies.DaemonSet {
 		daemons := &appsv1.DaemonSet{}
-		if err := a.Reader.Get(ctx, key, daemons); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(a.Reader.Get(ctx, key, daemons)); err != nil {
 			return false, fmt.Errorf("getting DaemonSet %s: %w", key, err)
 		}
 		return daemons.Status.NumberAvailable > 0 && daemons.Status.NumberAvailable >= daemons.Status.DesiredNumberScheduled, nil
 	}
 	deployment := &appsv1.Deployment{}
-	if err := a.Reader.Get(ctx, key, deployment); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(a.Reader.Get(ctx, key, deployment)); err != nil {
 		return false, fmt.Errorf("getting Deployment %s: %w", key, err)
 	}
 	return deployment.Status.AvailableReplicas > 0, nil
@@ -188,10 +188,16 @@ func (a *Applier) removeKind(ctx context.Context, fleet identity, kind schema.Gr
 	if err != nil {
 		return fmt.Errorf("getting %s %s: %w", kind.Kind, key, err)
 	}
-	if _, uid, ok := render.OwnerOf(object, a.Settings.SystemNamespace); !ok || uid != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
+	owner, uid, ok := render.OwnerOf(object, a.Settings.SystemNamespace)
+	if !ok || uid != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
 		return nil
 	}
-	err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	way := metav1.DeletePropagationBackground
+	if render.IsWorkload(kind.Kind) && owner == ir.SharedFleet(owner.Name) {
+		// It is there until its last pod is gone, so that everybody knows who still has to be supplied.
+		way = metav1.DeletePropagationForeground
+	}
+	err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(way))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting %s %s: %w", kind.Kind, key, err)
 	}

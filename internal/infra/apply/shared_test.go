@@ -28,7 +28,7 @@ func tenant() ir.Gateway {
 	gateway := abroad()
 	gateway.Fleet.Shared = carrier().Name
 	for i := range gateway.Ports {
-		gateway.Ports[i].Bound = 20000 + int32(i) //nolint:gosec // few
+		gateway.Ports[i].Bound = 20000 + int32(i)
 	}
 	return gateway
 }

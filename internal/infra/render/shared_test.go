@@ -19,7 +19,7 @@ func TestASharedFleetAndWhomItServes(t *testing.T) {
 	tenant.Fleet.Abroad, tenant.Fleet.Name = "gatewright-system", ir.SystemFleetName(tenant.Name, "gatewright")
 	tenant.Fleet.Shared, tenant.Fleet.Proxies = shared.Name, shared.Fleet.Proxies
 	for i := range tenant.Ports {
-		tenant.Ports[i].Bound = 20000 + int32(i) //nolint:gosec // few
+		tenant.Ports[i].Bound = 20000 + int32(i)
 	}
 	fleet, own := render(t, shared, exampleSettings(), exampleBundle), render(t, tenant, exampleSettings(), exampleBundle)
 	owner, uid, owned := OwnerOf(&fleet.deployment, "gatewright-system")

@@ -64,7 +64,9 @@ func (r *Resolved) withoutCertificate() {
 type Tenant struct {
 	// Class is that of the fleet, empty for a Gateway with proxies of its own.
 	Class string
-	Ports []TenantPort
+	// Leaving says that it has proxies of its own by now, and that the others, which are on their way out, only see to those who still talk to them.
+	Leaving bool
+	Ports   []TenantPort
 }
 
 // TenantPort is one port of a Gateway.
@@ -84,10 +86,11 @@ func TenantOf(v *store.View, objects *store.Objects, r Resolved) Tenant {
 	placeAbroad(&there, objects.System)
 	service, ok := objects.Services.Get(v, fleetKey(there))
 	leads := ok && ownedBy(service, there) && leadsToShared(service, there.Fleet.Class)
-	if !leads && r.Gateway.Fleet.Shared == (ir.Name{}) {
+	leaving := !leads && r.Gateway.Fleet.Shared == (ir.Name{})
+	if leaving && (r.Held != "" || !sharedFleetExists(v, objects, there.Fleet.Class)) {
 		return Tenant{}
 	}
-	tenant := Tenant{Class: there.Fleet.Class}
+	tenant := Tenant{Class: there.Fleet.Class, Leaving: leaving}
 	for _, port := range there.Ports {
 		wanted := TenantPort{ID: port.ID()}
 		if leads {
@@ -96,6 +99,18 @@ func TenantOf(v *store.View, objects *store.Objects, r Resolved) Tenant {
 		tenant.Ports = append(tenant.Ports, wanted)
 	}
 	return tenant
+}
+
+// sharedFleetExists says whether the proxies that the Gateways of a class share are there, be it that they are ending.
+func sharedFleetExists(v *store.View, objects *store.Objects, name string) bool {
+	class, ok := objects.GatewayClasses.Get(v, name)
+	if !ok {
+		return false
+	}
+	shared := sharedFleet(objects, class)
+	deployment, runs := objects.Deployments.Get(v, fleetKey(shared))
+	daemons, alsoRuns := objects.DaemonSets.Get(v, fleetKey(shared))
+	return runs && ownedBy(deployment, shared) || alsoRuns && ownedBy(daemons, shared)
 }
 
 // leadsToShared says whether the pods behind a Service are those that the Gateways of a class share.
@@ -145,10 +160,10 @@ func Sockets(tenants map[string]Tenant) map[string]int32 {
 		hash := fnv.New32a()
 		_, _ = hash.Write([]byte(key))
 		offset := hash.Sum32() % all
-		for taken[firstSocket+int32(offset)] { //nolint:gosec // it is smaller than all
+		for taken[firstSocket+int32(offset)] {
 			offset = (offset + 1) % all
 		}
-		give(key, firstSocket+int32(offset)) //nolint:gosec // it is smaller than all
+		give(key, firstSocket+int32(offset))
 	}
 	return given
 }

@@ -63,7 +63,7 @@ func newPlane(s site, proxies int) *plane {
 	for i := range s.Gateways {
 		slice := pods(i, max(proxies/s.Gateways, 1))
 		p.proofs.Endpoints(store.KeyOf(slice), slice)
-		p.proofs.Fleet(ir.Name{Namespace: namespace, Name: name("gateway", i)}, store.Key(namespace, name("gateway", i)), ir.XDS)
+		p.proofs.Fleet(ir.Gateway{Name: ir.Name{Namespace: namespace, Name: name("gateway", i)}}, store.Key(namespace, name("gateway", i)))
 		if p.instant {
 			p.proofs.Connected(first(store.Key(namespace, name("gateway", i))))
 		}

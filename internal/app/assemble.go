@@ -22,6 +22,7 @@ import (
 	"github.com/gatewright/gatewright/internal/infra/authority"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/infra/selector"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/peers"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/pki"
@@ -62,7 +63,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	reader := within{mgr.GetAPIReader(), o.WatchNamespaces}
 	applier := apply.New(apply.Config{
 		Client: mgr.GetClient(), Reader: reader, Settings: p.settings,
-		Authority: p.authority, Log: log,
+		Authority: p.authority, Log: log, Report: func(fleet ir.Name, problem error) { p.proofs.Report(fleet, problem) },
 	})
 	p.authority.OnChange(applier.Refresh)
 	p.fleets = newFleetSink(applier, identity.NewFleets(), o.Namespace)

@@ -39,8 +39,10 @@ type Keeper struct {
 	// books are by whom the proxies serve, and sharing is the name of those whom a Gateway is served with, where it has no proxies of its own.
 	books   map[string]*book
 	sharing map[string]string
-	objects map[subject]*object
-	ready   readiness
+	// problems is why fleets can not be brought to the cluster.
+	problems map[string]string
+	objects  map[subject]*object
+	ready    readiness
 	// since is when the changes that are being handed out came in.
 	since time.Time
 }
@@ -70,7 +72,7 @@ type object struct {
 func New(statuses pipeline.Statuses, registerer prometheus.Registerer) *Keeper {
 	k := &Keeper{
 		Statuses: statuses, now: time.Now, sessions: newSessions(),
-		books: map[string]*book{}, sharing: map[string]string{}, objects: map[subject]*object{}, ready: readiness{slices: map[string]map[string][]string{}},
+		books: map[string]*book{}, sharing: map[string]string{}, problems: map[string]string{}, objects: map[subject]*object{}, ready: readiness{slices: map[string]map[string][]string{}},
 	}
 	k.metrics = newMetrics(registerer, k.oldest)
 	return k
@@ -102,6 +104,7 @@ func (k *Keeper) Fleet(gateway ir.Gateway, service string) {
 	if service == "" {
 		k.stopSharing(name)
 		delete(k.books, name)
+		delete(k.problems, name)
 		return
 	}
 	moves := cmp.Or(k.sharing[name], name) != group

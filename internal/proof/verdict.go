@@ -98,7 +98,7 @@ func (k *Keeper) SetGateway(key string, o outcome.Gateway) {
 	s := subject{store.Gateway, key}
 	k.set(s, []string{key}, func(verdict func(string) outcome.Condition) {
 		judged := o
-		judged.Conditions = withVerdict(o.Conditions, verdict(key))
+		judged.Conditions = k.withProblem(key, withVerdict(o.Conditions, verdict(key)))
 		judged.Listeners = k.objects[s].judge(o.Listeners, verdict(key))
 		k.Statuses.SetGateway(key, judged)
 	})

@@ -3,13 +3,16 @@
 package fault
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,6 +97,19 @@ func TestCase41TenantsChooseInfrastructure(t *testing.T) {
 		}
 	}
 	c.none(takeovers, fmt.Sprintf("of %d objects taken over", len(gateways)))
+	for _, gateway := range gateways {
+		live.Eventually(t, 30*time.Second, 100*time.Millisecond, func(ctx context.Context) error {
+			if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
+				return err
+			}
+			programmed := meta.FindStatusCondition(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed))
+			if programmed == nil || programmed.Status != metav1.ConditionFalse || !strings.Contains(programmed.Message, "exists and is not Gatewright's") {
+				return fmt.Errorf("Gateway %s says %+v", gateway.Name, programmed)
+			}
+			return nil
+		})
+	}
+	c.exactly(len(gateways), "Gateways that say so", len(gateways))
 	c.none(w.powerful(t), "privileged pods or workloads")
 }
 

@@ -98,19 +98,22 @@ func TestCase41TenantsChooseInfrastructure(t *testing.T) {
 	}
 	c.none(takeovers, fmt.Sprintf("of %d objects taken over", len(gateways)))
 	for _, gateway := range gateways {
-		live.Eventually(t, 30*time.Second, 100*time.Millisecond, func(ctx context.Context) error {
-			if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
-				return err
-			}
-			programmed := meta.FindStatusCondition(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed))
-			if programmed == nil || programmed.Status != metav1.ConditionFalse || !strings.Contains(programmed.Message, "exists and is not Gatewright's") {
-				return fmt.Errorf("Gateway %s says %+v", gateway.Name, programmed)
-			}
-			return nil
-		})
+		live.Eventually(t, 30*time.Second, 100*time.Millisecond, func(ctx context.Context) error { return w.saysTaken(ctx, gateway) })
 	}
 	c.exactly(len(gateways), "Gateways that say so", len(gateways))
 	c.none(w.powerful(t), "privileged pods or workloads")
+}
+
+// saysTaken says why a Gateway does not say that something of another's stands where its fleet should be.
+func (w *world) saysTaken(ctx context.Context, gateway *gwv1.Gateway) error {
+	if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
+		return err
+	}
+	programmed := meta.FindStatusCondition(gateway.Status.Conditions, string(gwv1.GatewayConditionProgrammed))
+	if programmed == nil || programmed.Status != metav1.ConditionFalse || !strings.Contains(programmed.Message, "exists and is not Gatewright's") {
+		return fmt.Errorf("Gateway %s says %+v", gateway.Name, programmed)
+	}
+	return nil
 }
 
 // powerful counts the workloads and pods of the test's namespace that may do more than a restricted one, but for the victims.

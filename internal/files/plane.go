@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/dataplane"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/tasks"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -23,9 +23,6 @@ const (
 	// gather is how long changes are waited for after the first one, and pause the least time between two writes for one Gateway.
 	gather = 50 * time.Millisecond
 	pause  = 200 * time.Millisecond
-	// A Gateway that failed is tried again after a time that doubles from the first of these to the second.
-	firstRetry = 500 * time.Millisecond
-	lastRetry  = 30 * time.Second
 )
 
 // Config is what a [Plane] works with. All fields but Ask and Directory are needed.
@@ -49,16 +46,14 @@ type Config struct {
 // Plane supplies proxies by files. What is wanted may be said at any time and on every replica; it is done while Start runs.
 type Plane struct {
 	Config
-	now func() time.Time
-	// queue is that of this start.
-	queue workqueue.TypedRateLimitingInterface[ir.Name]
+	now   func() time.Time
+	tasks *tasks.Tasks[ir.Name]
 
-	mu      sync.Mutex
-	started bool
+	mu sync.Mutex
 	// wanted are the Gateways whose proxies are to be supplied by files, and known all that exist and have proxies.
 	wanted map[ir.Name]ir.Gateway
 	known  map[ir.Name]ir.Gateway
-	// supplies are those that files have been written for. The queue lets one worker at a time have one.
+	// supplies are those that files have been written for. One worker at a time has one.
 	supplies map[ir.Name]*supply
 	// left are fleets that have files and should not.
 	left map[ir.Name]map[string]bool
@@ -75,7 +70,7 @@ func New(config Config) *Plane {
 		config.Ask = ask
 	}
 	return &Plane{
-		Config: config, now: time.Now,
+		Config: config, now: time.Now, tasks: tasks.New[ir.Name]("files", workers),
 		wanted: map[ir.Name]ir.Gateway{}, known: map[ir.Name]ir.Gateway{}, supplies: map[ir.Name]*supply{}, left: map[ir.Name]map[string]bool{},
 		users: map[string]map[ir.Name]bool{}, pods: pods{},
 	}
@@ -96,7 +91,7 @@ func (p *Plane) Serve(gateway ir.Gateway) {
 		delete(p.wanted, gateway.Name)
 		p.leave(gateway.Name, gateway.Fleet.Name)
 	}
-	p.enqueue(gateway.Name, 0)
+	p.tasks.Add(gateway.Name)
 }
 
 func (p *Plane) leave(gateway ir.Name, fleet string) {
@@ -113,7 +108,7 @@ func (p *Plane) Leave(gateway ir.Name) {
 	delete(p.wanted, gateway)
 	delete(p.known, gateway)
 	delete(p.left, gateway)
-	p.enqueue(gateway, 0)
+	p.tasks.Add(gateway)
 }
 
 // Apply has the files of Gateways that changed written. What has changed is read from the source, which also names the states.
@@ -139,28 +134,18 @@ func (p *Plane) ApplyEndpoints(changes map[string]*xds.Resource) {
 
 func (p *Plane) touch(gateway ir.Name) {
 	if p.supplies[gateway] != nil {
-		p.enqueue(gateway, gather)
-	}
-}
-
-// enqueue does nothing on a replica that does not lead, where the queue would only grow.
-func (p *Plane) enqueue(gateway ir.Name, after time.Duration) {
-	if p.started {
-		p.queue.AddAfter(gateway, after)
+		p.tasks.AddAfter(gateway, gather)
 	}
 }
 
 // Start works until the context ends. It can be started again, and then trusts nothing that it knew: another leader may have been at work.
 func (p *Plane) Start(ctx context.Context) error {
-	p.begin()
-	stop := context.AfterFunc(ctx, p.queue.ShutDown)
-	defer stop()
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() { p.work(ctx) })
-	}
-	group.Go(func() { p.findLeft(ctx) })
-	group.Wait()
+	var finding sync.WaitGroup
+	p.tasks.Run(ctx, func() {
+		p.begin()
+		finding.Go(func() { p.findLeft(ctx) })
+	}, p.attend)
+	finding.Wait()
 	p.end()
 	return nil
 }
@@ -168,58 +153,37 @@ func (p *Plane) Start(ctx context.Context) error {
 func (p *Plane) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "files"},
-	)
-	p.started = true
 	for name := range p.known {
-		p.enqueue(name, 0)
+		p.tasks.Add(name)
 	}
 }
 
 func (p *Plane) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.started = false
 	for _, s := range p.supplies {
 		s.forgetPods(p.Observer)
 	}
 	p.supplies, p.users = map[ir.Name]*supply{}, map[string]map[ir.Name]bool{}
 }
 
-func (p *Plane) work(ctx context.Context) {
-	for {
-		name, shutdown := p.queue.Get()
-		if shutdown {
-			return
-		}
-		p.attend(ctx, name)
-		p.queue.Done(name)
-	}
-}
-
 // attend does what there is to do for one Gateway.
-func (p *Plane) attend(ctx context.Context, name ir.Name) {
+func (p *Plane) attend(ctx context.Context, name ir.Name) error {
 	s := p.take(name)
 	if s == nil {
-		p.clean(ctx, name)
-		return
+		return p.clean(ctx, name)
 	}
 	again, err := p.supply(ctx, s)
-	if ctx.Err() != nil {
-		return
+	if ctx.Err() == nil {
+		p.tell(s, err)
 	}
-	p.tell(s, err)
-	switch {
-	case err != nil:
-		p.queue.AddRateLimited(name)
-		return
-	case again > 0:
-		p.queue.AddAfter(name, again)
+	if err != nil {
+		return err
 	}
-	p.queue.Forget(name)
-	p.clean(ctx, name)
+	if again > 0 {
+		p.tasks.AddAfter(name, again)
+	}
+	return p.clean(ctx, name)
 }
 
 // take gives what is known of a Gateway that is supplied by files, and nil if it should not be.
@@ -289,7 +253,7 @@ func (p *Plane) tell(s *supply, err error) {
 }
 
 // clean removes the files of fleets that should have none, once no proxy reads them.
-func (p *Plane) clean(ctx context.Context, name ir.Name) {
+func (p *Plane) clean(ctx context.Context, name ir.Name) error {
 	p.mu.Lock()
 	gateway, exists := p.known[name]
 	fleets := slices.Sorted(maps.Keys(p.left[name]))
@@ -302,46 +266,46 @@ func (p *Plane) clean(ctx context.Context, name ir.Name) {
 		old := gateway
 		old.Fleet.Name = fleet
 		if p.anyReads(ctx, old) {
-			p.queue.AddAfter(name, lookAgain)
+			p.tasks.AddAfter(name, lookAgain)
 			continue
 		}
 		if err := p.remove(ctx, old); err != nil {
 			if ctx.Err() == nil {
 				p.Log.Error("files not removed, trying again", "gateway", name.String(), "fleet", fleet, "error", err)
 			}
-			p.queue.AddRateLimited(name)
-			return
+			return err
 		}
 		p.Log.Info("files removed", "gateway", name.String(), "fleet", fleet)
 		p.mu.Lock()
 		delete(p.left[name], fleet)
 		p.mu.Unlock()
 	}
+	return nil
 }
 
 // findLeft finds what an earlier leader left. It goes on until it has succeeded.
 func (p *Plane) findLeft(ctx context.Context) {
-	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, lastRetry) {
+	tasks.Insist(ctx, func() error {
 		found, err := p.list(ctx)
 		if err == nil {
-			p.mu.Lock()
-			for gateway, fleets := range found {
-				for fleet := range fleets {
-					if p.wanted[gateway].Fleet.Name != fleet {
-						p.leave(gateway, fleet)
-						p.enqueue(gateway, 0)
-					}
-				}
+			p.mark(found)
+		}
+		return err
+	}, func(err error) {
+		p.Log.Error("files that are no longer wanted can not be found, trying again", "error", err)
+	})
+}
+
+// mark notes which fleets have files and should not.
+func (p *Plane) mark(found map[ir.Name]map[string]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for gateway, fleets := range found {
+		for fleet := range fleets {
+			if p.wanted[gateway].Fleet.Name != fleet {
+				p.leave(gateway, fleet)
+				p.tasks.Add(gateway)
 			}
-			p.mu.Unlock()
-			return
-		}
-		if ctx.Err() == nil {
-			p.Log.Error("files that are no longer wanted can not be found, trying again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
 		}
 	}
 }

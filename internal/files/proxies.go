@@ -82,7 +82,7 @@ func (p *Plane) Endpoints(namespace, name string, slice *discoveryv1.EndpointSli
 func (p *Plane) touchService(service types.NamespacedName) {
 	for name, gateway := range p.known {
 		if name.Namespace == service.Namespace && (gateway.Fleet.Name == service.Name || p.left[name][service.Name]) {
-			p.enqueue(name, gather)
+			p.tasks.AddAfter(name, gather)
 		}
 	}
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pki"
+	"github.com/gatewright/gatewright/internal/tasks"
 )
 
 const (
@@ -21,13 +20,8 @@ const (
 	ScaleOwner = "gatewright-scale"
 )
 
-const (
-	// workers is how many fleets are brought to the cluster at once.
-	workers = 4
-	// A fleet that failed is tried again after a time that doubles from the first of these to the second.
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = 30 * time.Second
-)
+// workers is how many fleets are brought to the cluster at once.
+const workers = 4
 
 // Config is what an [Applier] works with. All fields but Report are needed.
 type Config struct {
@@ -44,16 +38,14 @@ type Config struct {
 // Applier brings fleets to the cluster. What is wanted may be said at any time and on every replica; it is done while Start runs.
 type Applier struct {
 	Config
-	// queue is that of this start.
-	queue workqueue.TypedRateLimitingInterface[ir.Name]
+	tasks *tasks.Tasks[ir.Name]
 
-	mu      sync.Mutex
-	started bool
-	wanted  map[ir.Name]ir.Gateway
+	mu     sync.Mutex
+	wanted map[ir.Name]ir.Gateway
 	// released is Gateways that exist and should have no fleet but the one named, which is left as it is.
 	released map[ir.Name]ir.Fleet
 	drifted  map[ir.Name]bool
-	// fleets is what is known of each fleet in the cluster. The queue lets one worker at a time have a fleet.
+	// fleets is what is known of each fleet in the cluster. One worker at a time has a fleet.
 	fleets map[ir.Name]*fleet
 	stock  stock
 	// synced says that of every Gateway there is something has been said.
@@ -67,6 +59,7 @@ func New(config Config) *Applier {
 	}
 	return &Applier{
 		Config:   config,
+		tasks:    tasks.New[ir.Name]("fleets", workers),
 		wanted:   map[ir.Name]ir.Gateway{},
 		released: map[ir.Name]ir.Fleet{},
 		stock:    stock{},
@@ -80,7 +73,7 @@ func (a *Applier) Set(gateway ir.Gateway) {
 	defer a.mu.Unlock()
 	delete(a.released, gateway.Name)
 	a.wanted[gateway.Name] = gateway
-	a.enqueue(gateway.Name)
+	a.tasks.Add(gateway.Name)
 }
 
 // Hold says that a Gateway has something for a fleet to do, and that nobody knows how it is to be run. A fleet stays as it was last wanted,
@@ -93,7 +86,7 @@ func (a *Applier) Hold(gateway ir.Gateway) {
 	}
 	delete(a.wanted, gateway.Name)
 	a.released[gateway.Name] = gateway.Fleet
-	a.enqueue(gateway.Name)
+	a.tasks.Add(gateway.Name)
 }
 
 // Release says that a Gateway exists and has nothing for a fleet to do. The fleet of that name stays as it is, with its address, for the
@@ -103,7 +96,7 @@ func (a *Applier) Release(gateway ir.Name, fleet ir.Fleet) {
 	defer a.mu.Unlock()
 	delete(a.wanted, gateway)
 	a.released[gateway] = fleet
-	a.enqueue(gateway)
+	a.tasks.Add(gateway)
 }
 
 // Delete forgets a Gateway that is gone. Its objects leave with it where it owns them; others are removed.
@@ -120,7 +113,7 @@ func (a *Applier) Delete(gateway ir.Name) {
 	if len(a.stock[gateway]) == 0 {
 		delete(a.stock, gateway)
 	}
-	a.enqueue(gateway)
+	a.tasks.Add(gateway)
 }
 
 // Synced says that something has been said of every Gateway there is. Fleets of others that no Gateway can own are removed from then on.
@@ -129,7 +122,7 @@ func (a *Applier) Synced() {
 	defer a.mu.Unlock()
 	a.synced = true
 	for gateway := range a.stock {
-		a.enqueue(gateway)
+		a.tasks.Add(gateway)
 	}
 }
 
@@ -137,9 +130,9 @@ func (a *Applier) Synced() {
 func (a *Applier) Drifted(gateway ir.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, ok := a.wanted[gateway]; ok && a.started {
+	if _, ok := a.wanted[gateway]; ok && a.tasks.Running() {
 		a.drifted[gateway] = true
-		a.enqueue(gateway)
+		a.tasks.Add(gateway)
 	}
 }
 
@@ -148,97 +141,54 @@ func (a *Applier) Refresh() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for name := range a.wanted {
-		a.enqueue(name)
+		a.tasks.Add(name)
 	}
 }
 
 // Start works until the context ends. It can be started again, and then trusts nothing that it knew: another leader may have been at work.
 func (a *Applier) Start(ctx context.Context) error {
-	a.begin()
-	stop := context.AfterFunc(ctx, a.queue.ShutDown)
-	defer stop()
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() { a.work(ctx) })
-	}
-	group.Go(func() { a.takeStock(ctx) })
-	group.Wait()
-
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.started = false
+	var stocktaking sync.WaitGroup
+	a.tasks.Run(ctx, func() {
+		a.begin()
+		stocktaking.Go(func() { a.takeStock(ctx) })
+	}, a.serve)
+	stocktaking.Wait()
 	return nil
 }
 
 func (a *Applier) begin() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "fleets"},
-	)
 	a.drifted, a.fleets, a.stock = map[ir.Name]bool{}, map[ir.Name]*fleet{}, stock{}
-	a.started = true
 	for name := range a.wanted {
-		a.enqueue(name)
+		a.tasks.Add(name)
 	}
 }
 
-// enqueue does nothing on a replica that does not lead, where the queue would only grow.
-func (a *Applier) enqueue(name ir.Name) {
-	if a.started {
-		a.queue.Add(name)
-	}
-}
-
-func (a *Applier) work(ctx context.Context) {
-	for {
-		name, shutdown := a.queue.Get()
-		if shutdown {
-			return
-		}
-		a.serve(ctx, name)
-		a.queue.Done(name)
-	}
-}
-
-// serve brings one fleet to the cluster.
-func (a *Applier) serve(ctx context.Context, name ir.Name) {
+// serve brings one fleet to the cluster, or looks after a Gateway that should have none.
+func (a *Applier) serve(ctx context.Context, name ir.Name) error {
 	gateway, fleet := a.take(name)
 	if fleet == nil {
-		a.leave(ctx, name)
-		return
+		err := a.retire(ctx, name)
+		if err != nil && ctx.Err() == nil {
+			a.Log.Error("fleet not removed, trying again", "gateway", name.String(), "error", err)
+		}
+		return err
 	}
 	done, err := a.bring(ctx, gateway, fleet)
 	switch {
 	case err == nil && done:
 		err = a.prune(ctx, gateway, fleet)
 	case err == nil:
-		a.queue.AddAfter(name, successorPause)
+		a.tasks.AddAfter(name, successorPause)
 	}
 	if err == nil && done {
 		err = a.retire(ctx, name)
 	}
-	if ctx.Err() != nil {
-		return
+	if ctx.Err() == nil {
+		a.tell(name, fleet, err)
 	}
-	a.tell(name, fleet, err)
-	if err != nil {
-		a.queue.AddRateLimited(name)
-		return
-	}
-	a.queue.Forget(name)
-}
-
-// leave looks after a Gateway that should have no fleet.
-func (a *Applier) leave(ctx context.Context, name ir.Name) {
-	err := a.retire(ctx, name)
-	if err != nil && ctx.Err() == nil {
-		a.Log.Error("fleet not removed, trying again", "gateway", name.String(), "error", err)
-		a.queue.AddRateLimited(name)
-		return
-	}
-	a.queue.Forget(name)
+	return err
 }
 
 // take gives what is wanted and what is known of a fleet, which is nil if none is wanted.

@@ -21,7 +21,7 @@ func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 				return err
 			}
 			if !serves {
-				a.queue.AddAfter(gateway.Name, successorPause)
+				a.tasks.AddAfter(gateway.Name, successorPause)
 				continue
 			}
 		}

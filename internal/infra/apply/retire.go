@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/tasks"
 )
 
 // successorPause is how often a new fleet is looked at before the one it replaces goes.
@@ -39,21 +40,15 @@ func (s stock) add(gateway ir.Name, fleet identity, kind string) {
 
 // takeStock finds the fleets that an earlier leader left, and looks at their Gateways again. It goes on until it has succeeded.
 func (a *Applier) takeStock(ctx context.Context) {
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+	tasks.Insist(ctx, func() error {
 		found, err := a.list(ctx)
 		if err == nil {
 			a.merge(found)
-			return
 		}
-		if ctx.Err() == nil {
-			a.Log.Error("fleets that are no longer wanted can not be found, trying again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-	}
+		return err
+	}, func(err error) {
+		a.Log.Error("fleets that are no longer wanted can not be found, trying again", "error", err)
+	})
 }
 
 func (a *Applier) list(ctx context.Context) (stock, error) {
@@ -83,7 +78,7 @@ func (a *Applier) merge(found stock) {
 				a.stock.add(gateway, fleet, kind)
 			}
 		}
-		a.enqueue(gateway)
+		a.tasks.Add(gateway)
 	}
 }
 
@@ -100,7 +95,7 @@ func (a *Applier) retire(ctx context.Context, name ir.Name) error {
 			return err
 		}
 		if !serves {
-			a.queue.AddAfter(name, successorPause)
+			a.tasks.AddAfter(name, successorPause)
 			return nil
 		}
 	}

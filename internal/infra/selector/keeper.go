@@ -5,19 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/ir"
-)
-
-// What failed is tried again after a time that doubles from the first of these to the second.
-const (
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = 30 * time.Second
+	"github.com/gatewright/gatewright/internal/tasks"
 )
 
 // Config is what a [Keeper] works with. All fields are needed.
@@ -32,11 +25,9 @@ type Config struct {
 // Start runs.
 type Keeper struct {
 	Config
-	// queue is that of this start.
-	queue workqueue.TypedRateLimitingInterface[ir.Name]
+	tasks *tasks.Tasks[ir.Name]
 
-	mu      sync.Mutex
-	started bool
+	mu sync.Mutex
 	// wanted has every XBackend that exists.
 	wanted map[ir.Name]wish
 	// made is which XBackend each Service is for, and has counts the Services of each.
@@ -55,6 +46,7 @@ type wish struct {
 func New(config Config) *Keeper {
 	return &Keeper{
 		Config: config,
+		tasks:  tasks.New[ir.Name]("selectors", 1),
 		wanted: map[ir.Name]wish{},
 		made:   map[client.ObjectKey]ir.Name{},
 		has:    map[ir.Name]int{},
@@ -71,7 +63,7 @@ func (k *Keeper) want(backend ir.Name, w wish) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wanted[backend] = w
-	k.enqueue(backend)
+	k.tasks.Add(backend)
 }
 
 // Delete forgets an XBackend that is gone. Its Service leaves with it, for it owns it.
@@ -93,65 +85,35 @@ func (k *Keeper) Observed(namespace, name string, gone bool) {
 	if gone {
 		k.forget(key)
 	}
-	k.enqueue(backend)
+	k.tasks.Add(backend)
 }
 
 // Start works until the context ends, and can be started again. It begins with the Services that an earlier leader made.
 func (k *Keeper) Start(ctx context.Context) error {
-	if !k.takeStock(ctx) {
-		return nil
+	if k.takeStock(ctx) {
+		k.tasks.Run(ctx, k.begin, k.serve)
 	}
-	k.begin()
-	defer k.finish()
-	stop := context.AfterFunc(ctx, k.queue.ShutDown)
-	defer stop()
-	for {
-		backend, shutdown := k.queue.Get()
-		if shutdown {
-			return nil
-		}
-		k.serve(ctx, backend)
-		k.queue.Done(backend)
-	}
+	return nil
 }
 
 func (k *Keeper) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[ir.Name](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[ir.Name]{Name: "selectors"},
-	)
-	k.started = true
 	for backend := range k.wanted {
-		k.enqueue(backend)
+		k.tasks.Add(backend)
 	}
 }
 
-func (k *Keeper) finish() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.started = false
-}
-
-// takeStock finds the Services that were made before, trying until it has succeeded or the context ends.
+// takeStock finds the Services that were made before, and says whether it could before the context ended.
 func (k *Keeper) takeStock(ctx context.Context) bool {
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+	return tasks.Insist(ctx, func() error {
 		var services corev1.ServiceList
-		err := k.Reader.List(ctx, &services, client.HasLabels{Label})
-		if err == nil {
-			k.remember(services.Items)
-			return true
+		if err := k.Reader.List(ctx, &services, client.HasLabels{Label}); err != nil {
+			return fmt.Errorf("listing Services: %w", err)
 		}
-		if ctx.Err() == nil {
-			k.Log.Error("services of xbackends can not be listed, trying again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(wait):
-		}
-	}
+		k.remember(services.Items)
+		return nil
+	}, func(err error) { k.Log.Error("services of xbackends can not be listed, trying again", "error", err) })
 }
 
 func (k *Keeper) remember(services []corev1.Service) {
@@ -179,30 +141,19 @@ func (k *Keeper) forget(key client.ObjectKey) {
 	}
 }
 
-// enqueue does nothing on a replica that does not lead, where the queue would only grow.
-func (k *Keeper) enqueue(backend ir.Name) {
-	if k.started {
-		k.queue.Add(backend)
-	}
-}
-
-func (k *Keeper) serve(ctx context.Context, backend ir.Name) {
+func (k *Keeper) serve(ctx context.Context, backend ir.Name) error {
 	k.mu.Lock()
 	w, exists := k.wanted[backend]
 	idle := w.selector == nil && k.has[backend] == 0
 	k.mu.Unlock()
 	if !exists || idle {
-		return
+		return nil
 	}
 	err := k.bring(ctx, backend, w)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
+	if err != nil && ctx.Err() == nil {
 		k.Log.Error("service of an xbackend not made, trying again", "xbackend", backend.String(), "error", err)
-		k.queue.AddRateLimited(backend)
-	default:
-		k.queue.Forget(backend)
 	}
+	return err
 }
 
 // bring makes the Service, corrects it, or removes it. Of several, as two leaders in a row could make, the first by name stays.

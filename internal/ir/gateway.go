@@ -94,6 +94,8 @@ type Port struct {
 	Logs []AccessLog
 	// Bound is where the proxies listen in truth, because they open the same port for other Gateways too; zero for Number.
 	Bound int32
+	// CountBackends has the answers of each backend be counted.
+	CountBackends bool
 }
 
 // Socket is the port at which the proxies listen.

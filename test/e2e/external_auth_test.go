@@ -38,6 +38,7 @@ func TestExternalAuth(t *testing.T) {
 		host := name + ".auth.example.com"
 		server := w.authServer(t, name, protocol)
 		route := live.HTTPRoute(name, "gateway", host, "echo")
+		route.Spec.Hostnames = append(route.Spec.Hostnames, gwv1.Hostname("*."+host))
 		filter := &gwv1.HTTPExternalAuthFilter{
 			ExternalAuthProtocol: protocol,
 			BackendRef:           gwv1.BackendObjectReference{Name: gwv1.ObjectName(name), Port: new(gwv1.PortNumber(80))},
@@ -81,10 +82,24 @@ func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
 			t.Errorf("%s: %s: %d, %v; want %d", host, name, r.status, err, c.want)
 		}
 	}
+	w.checkSpellings(t, address, host)
 	stop()
 	r, err = w.ask(t.Context(), address, host, "small", headers)
 	if err != nil || r.status != http.StatusForbidden {
 		t.Errorf("%s: while there is nobody to ask: %d, %v; want 403", host, r.status, err)
+	}
+}
+
+// checkSpellings asks for a host, and for those of its wildcard, in other ways. Proxies leave filters out of requests to hosts that have no use for them; however it is found, this one has.
+func (w *world) checkSpellings(t *testing.T, address, host string) {
+	t.Helper()
+	for _, spelled := range []string{strings.ToUpper(host), host + ":8080", "any." + host, "Any." + host} {
+		for password, want := range map[string]int{"please": http.StatusUnauthorized, password: http.StatusOK} {
+			r, err := w.ask(t.Context(), address, spelled, "small", map[string]string{"Authorization": password})
+			if err != nil || r.status != want {
+				t.Errorf("%s: with the password %q: %d, %v; want %d", spelled, password, r.status, err, want)
+			}
+		}
 	}
 }
 

@@ -101,6 +101,7 @@ func (r *Resolved) takeTelemetry(v *store.View, objects *store.Objects, s settin
 	logs, wrong, unresolved := accessLogs(v, objects, s)
 	for i := range r.Gateway.Ports {
 		r.Gateway.Ports[i].Logs = logs
+		r.Gateway.Ports[i].CountBackends = r.Gateway.Fleet.Proxies.Metrics.Backends
 	}
 	spans, invalid, nowhere := tracing(v, objects, s)
 	r.Tracing = spans

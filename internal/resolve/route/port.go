@@ -12,7 +12,7 @@ import (
 // Port completes a port of a Gateway with the routes that forward whole connections. Of a port that forwards none, it reads no route.
 // A TCP or UDP port whose clients would all be turned away is not opened, so that they are refused at once.
 func Port(v *store.View, routes *store.Table[Resolved], byListener *store.Index[Resolved], gatewayKey string, port ir.Port) ir.Port {
-	complete := ir.Port{Number: port.Number, Protocol: port.Protocol, Logs: port.Logs}
+	complete := ir.Port{Number: port.Number, Protocol: port.Protocol, Logs: port.Logs, CountBackends: port.CountBackends}
 	for _, listener := range port.Chains {
 		if listener.Stream == nil {
 			complete.Chains = append(complete.Chains, listener)

@@ -5,7 +5,6 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	luav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/lua/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gatewright/gatewright/internal/translate/wire"
@@ -18,7 +17,7 @@ const (
 )
 
 // FindHost looks further for a request whose host, as it is spelled, has no virtual host of its own: for the host in lower case, then among the wildcards. It
-// runs for no other request.
+// runs for no request that has found a route.
 const FindHost = "gatewright.dev/find-host"
 
 const foundKey = "found"
@@ -49,18 +48,9 @@ func FindHostStep() *hcmv3.HttpFilter {
 	}
 }
 
-// Found has FindHost see that a virtual host is the one to look for, and not run where one of its routes was found at once.
-func Found(host *routev3.VirtualHost) {
-	if host.TypedPerFilterConfig == nil {
-		host.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	host.TypedPerFilterConfig[FindHost] = notHere
-	host.Metadata = found
-}
+// Found has FindHost see that a virtual host is the one to look for.
+func Found(host *routev3.VirtualHost) { host.Metadata = found }
 
-var (
-	notHere = wire.Any(&routev3.FilterConfig{Disabled: true})
-	found   = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
-		FindHost: {Fields: map[string]*structpb.Value{foundKey: structpb.NewBoolValue(true)}},
-	}}
-)
+var found = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
+	FindHost: {Fields: map[string]*structpb.Value{foundKey: structpb.NewBoolValue(true)}},
+}}

@@ -9,6 +9,7 @@ import (
 	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
@@ -43,8 +44,12 @@ var order = []step{
 	{CORS, &corsv3.Cors{}},
 	{ExternalAuth, &compositev3.Composite{}},
 	{Session, &statefulsessionv3.StatefulSession{}},
-	{Router, &routerv3.Router{}},
+	// Answers are not counted for each backend: where nobody asked for that, the bootstrap refuses such statistics, and Envoy finds that out again for each of them, for each answer.
+	{Router, &routerv3.Router{DynamicStats: wrapperspb.Bool(false)}},
 }
+
+// countingRouter ends the chains of proxies that are asked for the statistics of backends.
+var countingRouter = step{Router, &routerv3.Router{}}
 
 // Names lists the filters in order.
 func Names() []string {
@@ -55,13 +60,16 @@ func Names() []string {
 	return names
 }
 
-// Chain is the HTTP filters of a connection manager, in order, with so many places before routing. All connection managers without any have the same.
-func Chain(places int) []*hcmv3.HttpFilter {
+// Chain is the HTTP filters of a connection manager, in order, with so many places before routing. All connection managers of a fleet without any have the same.
+func Chain(places int, countBackends bool) []*hcmv3.HttpFilter {
 	filters := make([]*hcmv3.HttpFilter, 0, places+len(order))
 	for place := range places {
 		filters = append(filters, step{BeforeRouting(place), &compositev3.Composite{}}.filter())
 	}
 	for _, s := range order {
+		if s.name == Router && countBackends {
+			s = countingRouter
+		}
 		filters = append(filters, s.filter())
 	}
 	return filters

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"testing"
 
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+
 	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
 )
 
 func TestChain(t *testing.T) {
 	t.Parallel()
-	chain := filter.Chain(0)
+	chain := filter.Chain(0, false)
 	names := make([]string, len(chain))
 	for i, f := range chain {
 		prototest.Valid(t, f)
@@ -24,7 +26,7 @@ func TestChain(t *testing.T) {
 	})
 	t.Run("has the places before routing first", func(t *testing.T) {
 		t.Parallel()
-		got := filter.Chain(2)
+		got := filter.Chain(2, false)
 		if len(got) != len(chain)+2 || got[0].GetName() != filter.BeforeRouting(0) || got[1].GetName() != filter.BeforeRouting(1) {
 			t.Errorf("chain: %v", got)
 		}
@@ -33,6 +35,20 @@ func TestChain(t *testing.T) {
 		t.Parallel()
 		if at := slices.Index(names, filter.Router); at != len(names)-1 {
 			t.Errorf("router is at %d of %v: what stands after it never sees a request", at, names)
+		}
+	})
+	t.Run("counts for each backend only if that is wanted", func(t *testing.T) {
+		t.Parallel()
+		for _, wanted := range []bool{false, true} {
+			all := filter.Chain(0, wanted)
+			var router routerv3.Router
+			if err := all[len(all)-1].GetTypedConfig().UnmarshalTo(&router); err != nil {
+				t.Fatal(err)
+			}
+			// Envoy counts unless it is told not to.
+			if counts := router.GetDynamicStats() == nil || router.GetDynamicStats().GetValue(); counts != wanted {
+				t.Errorf("counts: %t, want %t", counts, wanted)
+			}
 		}
 	})
 	t.Run("has no filter twice", func(t *testing.T) {

@@ -17,5 +17,6 @@ func Table(name string) *routev3.RouteConfiguration {
 		ValidateClusters: wrapperspb.Bool(false),
 		// It has done its work once there is a route.
 		RequestHeadersToRemove: []string{filter.ScopeHeader},
+		TypedPerFilterConfig:   filter.Unneeded(),
 	}
 }

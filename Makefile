@@ -112,16 +112,28 @@ ROUTES ?=
 GATEWAYS ?=
 BENCHFLAGS ?=
 FIGURES ?= docs/performance/$(CLASS).json
-bench: export TESTFLAGS := $(if $(SHORT),-test.run=^TestCosts$$,-test.run=^Test(Scale|DataPlane)$$) -class=$(CLASS) -out=$(abspath $(FIGURES)) \
+bench: export TESTFLAGS = $(if $(SHORT),-test.run=^TestCosts$$,-test.run=^Test(Scale|DataPlane)$$) $(benchflags)
+bench-data-plane: export TESTFLAGS = -test.run=^TestDataPlane$$ -apart $(benchflags)
+benchflags = -class=$(CLASS) -out=$(abspath $(FIGURES)) \
 	-version=$(shell git describe --always --dirty) $(if $(ROUTES),-routes=$(ROUTES)) $(if $(GATEWAYS),-gateways=$(GATEWAYS)) $(BENCHFLAGS)
 
 .PHONY: bench
 bench: $(GOTESTSUM) $(CLUSTER) ## Measure an implementation on the test cluster (CLASS=gatewright ROUTES=100,1000 GATEWAYS=1), or count as CI does (SHORT=1)
 	hack/cluster-test.sh $(GOTESTSUM) bench 60m --format=standard-verbose $(call results,bench)
 
+.PHONY: bench-data-plane
+bench-data-plane: $(GOTESTSUM) $(CLUSTER) ## Compare the data plane alone with an Envoy configured by hand, and keep what else was measured
+	hack/cluster-test.sh $(GOTESTSUM) bench 60m --format=standard-verbose $(call results,bench)
+
 .PHONY: bench-report
 bench-report: ## Write docs/performance.md and its plots from what make bench has measured
 	go run -C test ./bench/report $(abspath docs)
+
+# More flags, see test/bench/parts; the proxy that is measured and everything else have a core each.
+PARTSFLAGS ?=
+.PHONY: bench-parts
+bench-parts: $(CLUSTER) ## Measure what each part of a proxy's configuration costs a request, without a cluster (wants h2load)
+	ENVOY=$$($(CLUSTER) envoy | tail -n 1) go run -C test ./bench/parts $(PARTSFLAGS)
 
 .PHONY: microbench
 microbench: $(BENCHSTAT) ## Run the benchmarks of single packages (BENCH=regexp BENCHTIME=1s BENCHCOUNT=1)

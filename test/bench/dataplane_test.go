@@ -27,11 +27,12 @@ const (
 	secretName = "fast"
 )
 
-// protocols are the ways to talk to a proxy, with as many requests under way in each.
+// protocols are the ways to talk to a proxy, with as many requests under way in each. Which thread of a proxy a connection falls to is chance, so there are enough of them to have about
+// the same number each.
 var protocols = []protocol{
 	{name: "HTTP/1.1", scheme: "http", port: "80", flags: []string{"--h1", "--clients=16", "--max-concurrent-streams=1"}},
-	{name: "HTTP/2", scheme: "http", port: "80", flags: []string{"--clients=4", "--max-concurrent-streams=4"}},
-	{name: "HTTP/2 over TLS", scheme: "https", port: "443", flags: []string{"--clients=4", "--max-concurrent-streams=4"}},
+	{name: "HTTP/2", scheme: "http", port: "80", flags: []string{"--clients=8", "--max-concurrent-streams=2"}},
+	{name: "HTTP/2 over TLS", scheme: "https", port: "443", flags: []string{"--clients=8", "--max-concurrent-streams=2"}},
 }
 
 // TestDataPlane sends as many requests as it can through a Gateway's proxy, and through the same Envoy with a configuration written by hand. They take turns, and
@@ -45,7 +46,10 @@ func TestDataPlane(t *testing.T) {
 		return
 	}
 	s, ours, bare := newRace(t)
-	run.DataPlane = nil
+	run.DataPlane, run.Apart = nil, nil
+	if *apart {
+		run.Apart = &figures.Apart{Version: *version, Command: "make bench-data-plane", Date: time.Now().UTC(), Load: loadAverage()}
+	}
 	for _, p := range protocols {
 		run.DataPlane = append(run.DataPlane, &figures.Versus{Protocol: p.name})
 	}

@@ -23,10 +23,10 @@ type protocol struct {
 	flags              []string
 }
 
-// The generator runs for this long, of which the beginning does not count.
+// The generator runs for this long, of which the beginning does not count. Many short rounds say more than a few long ones: what differs between rounds does not average out within one.
 const (
-	raceTime = 3 * time.Second
-	warmUp   = 500 * time.Millisecond
+	raceTime = 2 * time.Second
+	warmUp   = 300 * time.Millisecond
 )
 
 // generate sends as many requests as are answered, with h2load, which costs less than the proxy does.

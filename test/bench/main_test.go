@@ -22,9 +22,10 @@ var (
 	samples    = flag.Int("samples", 100, "how often a time is taken")
 	edits      = flag.Int("edits", 300, "edits of a live route under load, with -edits-at routes; a sixth elsewhere")
 	editsAt    = flag.Int("edits-at", 5000, "the number of routes with which all edits are made")
-	rounds     = flag.Int("rounds", 9, "how often the data plane is compared")
+	rounds     = flag.Int("rounds", 15, "how often the data plane is compared")
 	out        = flag.String("out", "bench.json", "file for the figures, which is written after each step")
 	resume     = flag.Bool("resume", false, "leave out what the file has")
+	apart      = flag.Bool("apart", false, "compare the data plane anew, and keep what else the file has")
 	version    = flag.String("version", "", "version of the implementation, for the file")
 	proxyLabel = flag.String("proxy-label", "gateway.networking.k8s.io/gateway-name", "label by which the pods of a Gateway's proxies are found")
 	proxiesIn  = flag.String("proxies-in", "", "namespace of the proxies, if it is not that of their Gateway")
@@ -50,6 +51,10 @@ func open(t *testing.T) *figures.Run {
 	run, err := figures.Load(*out)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if run != nil && *apart {
+		opened = run
+		return run
 	}
 	if run == nil || !*resume {
 		run = &figures.Run{}

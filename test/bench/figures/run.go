@@ -27,6 +27,16 @@ type Run struct {
 	Controllers int       `json:"controllers,omitempty"`
 	Points      []*Point  `json:"points"`
 	DataPlane   []*Versus `json:"dataPlane,omitempty"`
+	// Apart is when the data plane was compared, where that was not with everything else.
+	Apart *Apart `json:"dataPlaneApart,omitempty"`
+}
+
+// Apart is what differs between a part that was measured by itself and the rest.
+type Apart struct {
+	Version string    `json:"version,omitempty"`
+	Command string    `json:"command,omitempty"`
+	Date    time.Time `json:"date"`
+	Load    string    `json:"load,omitempty"`
 }
 
 // Point is what was measured with a number of routes in place.

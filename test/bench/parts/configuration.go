@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
@@ -147,6 +149,10 @@ func (c *configuration) write(directory string, ports []int) (path string, err e
 	for i, l := range c.bootstrap.GetStaticResources().GetListeners() {
 		l.Address = local(ports[i])
 	}
+	// What a proxy does from time to time would count for more the longer it is looked at.
+	patient := &bootstrapv3.Watchdog{MissTimeout: durationpb.New(time.Hour), MegamissTimeout: durationpb.New(time.Hour)}
+	c.bootstrap.Watchdogs = &bootstrapv3.Watchdogs{MainThreadWatchdog: patient, WorkerWatchdog: patient}
+	c.bootstrap.StatsFlushInterval = durationpb.New(4 * time.Minute)
 	files := map[string]any{"pressure": "0"}
 	response := &discoveryv3.DiscoveryResponse{VersionInfo: "1"}
 	for _, s := range c.scopes {

@@ -101,6 +101,9 @@ func (p *proxy) worker() (int, error) {
 	return 0, errors.New("the proxy has no thread for requests")
 }
 
+// addressesNotRandom is ADDR_NO_RANDOMIZE of personality(2).
+const addressesNotRandom = 0x0040000
+
 // withoutRestarts becomes another program, for which the kernel has no restartable sequences. Envoy's allocator uses them where it can, and one that is interrupted, as by going one instruction
 // at a time, begins anew for ever.
 func withoutRestarts(program string, arguments []string) error {
@@ -110,6 +113,10 @@ func withoutRestarts(program string, arguments []string) error {
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_RSEQ, Jt: 0, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	// Where a program lies in memory is the seed of its hashes, and so of how long it looks for things.
+	if _, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, addressesNotRandom, 0, 0); errno != 0 {
+		return fmt.Errorf("have addresses that are not random: %w", errno)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)

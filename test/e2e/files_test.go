@@ -49,12 +49,14 @@ func TestFiles(t *testing.T) {
 	})
 	w.routeProgrammed(t, route)
 	t.Logf("a Gateway and its first route are programmed after %s", time.Since(start).Round(time.Millisecond))
+	// Whether the nodes lead traffic to a new Service yet is not for a Gateway to know.
+	w.WaitServed(t, address, filesHost)
 	proxy := w.OneProxy(t, "files")
 	if slices.ContainsFunc(proxy.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "token" }) {
 		t.Error("the proxy has a token for the control plane")
 	}
 
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + address, Host: filesHost, Rate: 50, Workers: 20, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + address, Host: filesHost, Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	var slowest, sum time.Duration
 	const edits = 5
 	for i := range edits {

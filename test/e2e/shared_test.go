@@ -49,7 +49,7 @@ func TestSharedProxies(t *testing.T) {
 		t.Fatalf("there are %d proxies", len(proxies))
 	}
 
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + one, Host: "one.example.com", Rate: 100, Workers: 20, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + one, Host: "one.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	const comers = 3
 	for i := range comers {
 		name := fmt.Sprintf("comer-%d", i)
@@ -105,7 +105,7 @@ func TestMoveToSharedProxies(t *testing.T) {
 	address := w.tenant(t, "moves", class, 80)
 	w.Route(t, "route", "moves", "moves.example.com", "echo")
 	w.WaitServed(t, address, "moves.example.com")
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + address, Host: "moves.example.com", Rate: 100, Workers: 20, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + address, Host: "moves.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	for _, placement := range []string{"Shared", "GatewrightNamespace"} {
 		config := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "gatewright.dev/v1alpha1", "kind": "ProxyConfig", "metadata": map[string]any{"name": "class", "namespace": w.Namespace},

@@ -44,10 +44,10 @@ func (w *world) expectFleets(t *testing.T, when string, names ...string) {
 }
 
 // becomeAvailable says that a proxy of the fleet serves.
-func (w *world) becomeAvailable(t *testing.T, fleet string) {
+func (w *world) becomeAvailable(t *testing.T, namespace, fleet string) {
 	t.Helper()
 	deployment := &appsv1.Deployment{}
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: fleet}, deployment); err != nil {
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: fleet}, deployment); err != nil {
 		t.Fatal(err)
 	}
 	deployment.Status.AvailableReplicas = 1
@@ -77,7 +77,7 @@ func TestAnotherClassReplacesTheFleet(t *testing.T) {
 				w.applier.Set(moved())
 				w.after(time.Minute)
 				w.expectFleets(t, "before the new one serves", "edge-gatewright", "edge-other")
-				w.becomeAvailable(t, "edge-other")
+				w.becomeAvailable(t, "shop", "edge-other")
 				w.after(time.Minute)
 				w.expectFleets(t, "when it serves", "edge-other")
 			})
@@ -170,13 +170,13 @@ func TestFleetsInGatewrightsNamespace(t *testing.T) {
 			anew.Fleet.UID = "uid-2"
 			w.applier.Set(anew)
 			w.after(time.Minute)
-			w.becomeAvailable(t, anew.Fleet.Name)
+			w.becomeAvailable(t, "shop", anew.Fleet.Name)
 		}, []string{"edge-gatewright"}},
 		{"one that is to be in the Gateway's namespace goes when that one serves", func(t *testing.T, w *world) {
 			w.applier.Set(exampleGateway())
 			w.after(time.Minute)
 			w.expectFleets(t, "before", name, "edge-gatewright")
-			w.becomeAvailable(t, "edge-gatewright")
+			w.becomeAvailable(t, "shop", "edge-gatewright")
 		}, []string{"edge-gatewright"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

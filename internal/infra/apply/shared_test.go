@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,18 +42,6 @@ func (w *world) leadsTo(t *testing.T) string {
 	return service.Spec.Selector[ir.InstanceLabel]
 }
 
-func (w *world) serveAbroad(t *testing.T, fleet string) {
-	t.Helper()
-	deployment := &appsv1.Deployment{}
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "gatewright-system", Name: fleet}, deployment); err != nil {
-		t.Fatal(err)
-	}
-	deployment.Status.AvailableReplicas = 1
-	if err := w.Status().Update(t.Context(), deployment); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestGatewaysThatShareProxiesHaveAServiceEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +74,7 @@ func TestAServiceIsTurnedToOtherProxiesWhenTheyServe(t *testing.T) {
 		w := newWorld(t)
 		w.applier.Set(abroad())
 		w.after(0)
-		w.serveAbroad(t, own)
+		w.becomeAvailable(t, "gatewright-system", own)
 		w.applier.Set(tenant())
 		w.after(time.Minute)
 		if got := w.leadsTo(t); got != own {
@@ -98,7 +85,7 @@ func TestAServiceIsTurnedToOtherProxiesWhenTheyServe(t *testing.T) {
 		if got := w.leadsTo(t); got != own {
 			t.Errorf("the shared proxies do not serve, and the Service leads to %s", got)
 		}
-		w.serveAbroad(t, shared)
+		w.becomeAvailable(t, "gatewright-system", shared)
 		w.after(time.Minute)
 		if found := w.fleetsOf(t); w.leadsTo(t) != shared || !slices.Equal(found["Deployment"], []string{shared}) {
 			t.Errorf("the shared proxies serve, the Service leads to %s, and there are %v", w.leadsTo(t), found)
@@ -109,7 +96,7 @@ func TestAServiceIsTurnedToOtherProxiesWhenTheyServe(t *testing.T) {
 		if got := w.leadsTo(t); got != shared {
 			t.Errorf("its own proxies do not serve, and the Service leads to %s", got)
 		}
-		w.serveAbroad(t, own)
+		w.becomeAvailable(t, "gatewright-system", own)
 		w.after(time.Minute)
 		if got := w.leadsTo(t); got != own {
 			t.Errorf("its own proxies serve, and the Service leads to %s", got)

@@ -147,6 +147,7 @@ func telemetryPolicy(name string) *gwxv1alpha1.XTelemetryPolicy {
 			{Name: "code", SourceType: gwxv1alpha1.AttributeSourceAttribute, AttributeKey: "http.response.status_code"},
 			{Name: "version", SourceType: gwxv1alpha1.AttributeSourceAttribute, AttributeKey: "network.protocol.version"},
 			{Name: "host", SourceType: gwxv1alpha1.AttributeSourceAttribute, AttributeKey: "server.address"},
+			{Name: "port", SourceType: gwxv1alpha1.AttributeSourceAttribute, AttributeKey: "server.port"},
 		},
 	}
 	return policy
@@ -228,8 +229,8 @@ func (w *world) checkSpan(t *testing.T, spans *collector, address string) {
 			return fmt.Errorf("the span of request %s has not come", m)
 		}
 		a := s.GetAttributes()
-		got := []string{s.GetName(), s.service, s.key, text(a, "env"), text(a, "code"), text(a, "version"), text(a, "host")}
-		if want := "edge|shop|secret|100%|number 200|1.1|" + tracedHost; strings.Join(got, "|") != want {
+		got := []string{s.GetName(), s.service, s.key, text(a, "env"), text(a, "code"), text(a, "version"), text(a, "port"), text(a, "host")}
+		if want := "edge|shop|secret|100%|number 200|1.1|number 80|" + tracedHost; strings.Join(got, "|") != want {
 			return fmt.Errorf("the span has %q, want %q", got, want)
 		}
 		return nil

@@ -39,7 +39,7 @@ func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *liste
 		CodecType:      hcmv3.HttpConnectionManager_AUTO,
 		StatPrefix:     statPrefix(port),
 		HttpFilters:    filter.Chain(chain.Filters, port.CountBackends),
-		Tracing:        spans(tracing),
+		Tracing:        spans(port, tracing),
 		AccessLog:      requestLogs(port),
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 

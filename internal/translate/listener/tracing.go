@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"strconv"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -12,8 +13,8 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// spans has requests become spans of OpenTelemetry.
-func spans(t *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
+// spans has the requests of a port become spans of OpenTelemetry.
+func spans(port ir.Port, t *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
 	if t == nil {
 		return nil
 	}
@@ -32,12 +33,12 @@ func spans(t *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
 		},
 	}
 	for _, a := range t.Attributes {
-		tracing.CustomTags = append(tracing.CustomTags, tag(a))
+		tracing.CustomTags = append(tracing.CustomTags, tag(port, a))
 	}
 	return tracing
 }
 
-func tag(a ir.SpanAttribute) *tracingv3.CustomTag {
+func tag(port ir.Port, a ir.SpanAttribute) *tracingv3.CustomTag {
 	custom := &tracingv3.CustomTag{Tag: a.Name}
 	switch {
 	case a.Literal != "":
@@ -45,7 +46,7 @@ func tag(a ir.SpanAttribute) *tracingv3.CustomTag {
 	case a.Header != "":
 		custom.Type = &tracingv3.CustomTag_RequestHeader{RequestHeader: &tracingv3.CustomTag_Header{Name: a.Header}}
 	default:
-		known := lookup(a.Key)
+		known := lookup(port, a.Key)
 		custom.Type = &tracingv3.CustomTag_Value{Value: known.format}
 		if known.number {
 			custom.ValueType = tracingv3.CustomTag_INT
@@ -60,7 +61,10 @@ type spanValue struct {
 	number bool
 }
 
-// spanValues has each of [ir.SpanKeys].
+// serverPort is what the client asked for, wherever the proxies listen for it.
+const serverPort = "server.port"
+
+// spanValues has each of [ir.SpanKeys], but for the one that depends on the port.
 var spanValues = map[string]spanValue{
 	"client.address":               {format: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"},
 	"client.port":                  {format: "%DOWNSTREAM_REMOTE_PORT%", number: true},
@@ -73,7 +77,6 @@ var spanValues = map[string]spanValue{
 	"network.protocol.version":     {format: `%CEL(re.extract(request.protocol, 'HTTP/(.*)', '\\1'))%`},
 	"network.transport":            {format: "tcp"},
 	"server.address":               {format: `%CEL(re.extract(request.host, '^([^:]*)', '\\1'))%`},
-	"server.port":                  {format: "%DOWNSTREAM_LOCAL_PORT%", number: true},
 	"url.full":                     {format: "%REQ(:SCHEME)%://%REQ(:AUTHORITY)%%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%"},
 	"url.path":                     {format: "%PATH(NQ)%"},
 	"url.query":                    {format: "%QUERY_PARAMS(ORIG)%"},
@@ -81,7 +84,10 @@ var spanValues = map[string]spanValue{
 	"user_agent.original":          {format: "%REQ(USER-AGENT)%"},
 }
 
-func lookup(key string) spanValue {
+func lookup(port ir.Port, key string) spanValue {
+	if key == serverPort {
+		return spanValue{format: strconv.Itoa(int(port.Number)), number: true}
+	}
 	if name, ok := strings.CutPrefix(key, ir.RequestHeaderKey); ok {
 		return spanValue{format: "%REQ(" + name + ")%"}
 	}

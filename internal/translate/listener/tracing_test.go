@@ -21,7 +21,7 @@ func tracingOf(t *testing.T, tracing *ir.Tracing) *hcmv3.HttpConnectionManager_T
 		tracing.Backend = "otel"
 	}
 	l := listener.Listener(ir.Name{Namespace: "infra", Name: "gw"}, ir.Port{
-		Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: "infra/gw/80"}},
+		Number: 80, Bound: 20080, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: "infra/gw/80"}},
 	}, tracing)
 	prototest.Valid(t, l)
 	var manager hcmv3.HttpConnectionManager
@@ -64,10 +64,13 @@ func TestTracing(t *testing.T) {
 	t.Run("numbers are numbers, and what people write is taken as it is", func(t *testing.T) {
 		t.Parallel()
 		tags := tracingOf(t, &ir.Tracing{Attributes: []ir.SpanAttribute{
-			{Name: "code", Key: "http.response.status_code"}, {Name: "env", Literal: "100%"}, {Name: "who", Header: "x-user"},
+			{Name: "code", Key: "http.response.status_code"}, {Name: "env", Literal: "100%"}, {Name: "who", Header: "x-user"}, {Name: "port", Key: "server.port"},
 		}}).GetCustomTags()
 		if tags[0].GetValueType() != tracingv3.CustomTag_INT || tags[1].GetLiteral().GetValue() != "100%" || tags[2].GetRequestHeader().GetName() != "x-user" {
 			t.Errorf("tags: %v", tags)
+		}
+		if tags[3].GetValue() != "80" {
+			t.Errorf("the port that clients know is %s", tags[3].GetValue())
 		}
 	})
 }

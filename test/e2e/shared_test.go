@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/test/live"
 	"github.com/gatewright/gatewright/test/load"
 )
@@ -121,6 +123,40 @@ func TestMoveToSharedProxies(t *testing.T) {
 		t.Error(result)
 	} else {
 		t.Log(result)
+	}
+}
+
+// TestSharedProxiesOutliveTheirParameters takes away what says that proxies are shared: they serve on, as they were, until it is back.
+func TestSharedProxiesOutliveTheirParameters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	class := w.classWith(t, map[string]any{"placement": "Shared"})
+	w.Echo(t, "echo", 1)
+	w.EchoService(t, "echo")
+	address := w.tenant(t, "stays", class, 80)
+	w.Route(t, "route", "stays", "stays.example.com", "echo")
+	w.WaitServed(t, address, "stays.example.com")
+	proxies := w.sharedProxies(t, class)
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + address, Host: "stays.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: w.Namespace}}
+	if err := w.Delete(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	if message := w.WaitRefused(t, "stays"); !strings.Contains(message, "class") {
+		t.Errorf("it is told %q", message)
+	}
+	// What is served goes on changing.
+	w.Route(t, "another", "stays", "another.example.com", "echo")
+	w.WaitServed(t, address, "another.example.com")
+	w.Make(t, &v1alpha1.ProxyConfig{ObjectMeta: config.ObjectMeta, Spec: v1alpha1.ProxyConfigSpec{Placement: new(v1alpha1.PlacementShared)}})
+	w.WaitProgrammed(t, &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "stays"}})
+	if result := requests.Stop(); result.Failed() > 0 {
+		t.Error(result)
+	} else {
+		t.Log(result)
+	}
+	if after := w.sharedProxies(t, class); len(after) != 1 || after[0].UID != proxies[0].UID {
+		t.Errorf("a proxy was replaced: %v", after)
 	}
 }
 

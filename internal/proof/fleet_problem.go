@@ -3,6 +3,7 @@ package proof
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -21,11 +22,12 @@ func (k *Keeper) Report(fleet ir.Name, problem error) {
 	name, text := fleet.String(), ""
 	if problem != nil {
 		text = problem.Error()
+		text = strings.ToValidUTF8(text[:min(len(text), maxProblem)], "")
 	}
 	if k.problems[name] == text {
 		return
 	}
-	if k.problems[name] = text[:min(len(text), maxProblem)]; text == "" {
+	if k.problems[name] = text; text == "" {
 		delete(k.problems, name)
 	}
 	k.publish(subject{store.Gateway, name})

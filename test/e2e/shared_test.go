@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -108,15 +107,10 @@ func TestMoveToSharedProxies(t *testing.T) {
 	w.Route(t, "route", "moves", "moves.example.com", "echo")
 	w.WaitServed(t, address, "moves.example.com")
 	requests := load.Start(t.Context(), load.Plan{URL: "http://" + address, Host: "moves.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
-	for _, placement := range []string{"Shared", "GatewrightNamespace"} {
-		config := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "gatewright.dev/v1alpha1", "kind": "ProxyConfig", "metadata": map[string]any{"name": "class", "namespace": w.Namespace},
-		}}
-		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"placement":%q}}`, placement))
-		if err := w.Patch(t.Context(), config, patch); err != nil {
-			t.Fatal(err)
-		}
-		took := live.Eventually(t, 3*time.Minute, 200*time.Millisecond, func(ctx context.Context) error { return w.onlyFleet(ctx, class, placement == "Shared") })
+	config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: w.Namespace}}
+	for _, placement := range []v1alpha1.Placement{v1alpha1.PlacementShared, v1alpha1.PlacementGatewrightNamespace} {
+		w.Configure(t, config, func(s *v1alpha1.ProxyConfigSpec) { s.Placement = &placement })
+		took := live.Eventually(t, 3*time.Minute, 200*time.Millisecond, func(ctx context.Context) error { return w.onlyFleet(ctx, class, placement == v1alpha1.PlacementShared) })
 		t.Logf("placement %s is so after %s", placement, took.Round(time.Millisecond))
 	}
 	if result := requests.Stop(); result.Failed() > 0 {

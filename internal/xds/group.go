@@ -186,6 +186,17 @@ func (g *group) lookup(t Type, name string) versioned {
 	}
 }
 
+// listeners are those that proxies see now. It is called with the group locked.
+func (g *group) listeners() []*named {
+	listeners := make([]*named, 0, len(g.resources[Listener]))
+	for _, l := range g.resources[Listener] {
+		if seen := l.seen(); seen != nil {
+			listeners = append(listeners, seen)
+		}
+	}
+	return listeners
+}
+
 // composedTables are the route tables as they are now. It is called with the group locked.
 func (g *group) composedTables() map[string]*composedTable {
 	tables := make(map[string]*composedTable, len(g.tables))

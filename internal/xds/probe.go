@@ -109,8 +109,6 @@ func split(parts []part, n int) [][]part {
 
 // judge takes the answer to the probes that were sent last.
 func (s *stream) judge(verdict string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if len(s.searches) > 0 {
 		s.searches[0].judged, s.searches[0].verdict = true, verdict
 	}
@@ -185,7 +183,7 @@ func guiltyProbes(count int, verdict string) map[int]string {
 	for i := range count {
 		d.versions[probeName(i)] = "asked"
 	}
-	named := guilty(d, verdict)
+	named := guilty(Listener, d, verdict)
 	for i := range count {
 		if slices.Contains(named, probeName(i)) {
 			reasons[i] = reasonOf(probeName(i), verdict)

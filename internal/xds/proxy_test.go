@@ -143,6 +143,8 @@ type proxy struct {
 	stream    discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
 	responses chan *discoveryv3.DeltaDiscoveryResponse
 	hangUp    context.CancelFunc
+	// last is the last response of each type that was received.
+	last map[string]*discoveryv3.DeltaDiscoveryResponse
 }
 
 // connect opens a stream of a proxy of a Gateway.
@@ -170,7 +172,7 @@ func (c *control) connectWithoutReading(group string) *proxy {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &proxy{t: c.t, stream: stream, responses: make(chan *discoveryv3.DeltaDiscoveryResponse, 1000), hangUp: cancel}
+	return &proxy{t: c.t, stream: stream, responses: make(chan *discoveryv3.DeltaDiscoveryResponse, 1000), hangUp: cancel, last: map[string]*discoveryv3.DeltaDiscoveryResponse{}}
 }
 
 func (p *proxy) send(request *discoveryv3.DeltaDiscoveryRequest) {
@@ -192,6 +194,7 @@ func (p *proxy) receive() *discoveryv3.DeltaDiscoveryResponse {
 		if !ok {
 			p.t.Fatal("the stream is over")
 		}
+		p.last[response.GetTypeUrl()] = response
 		return response
 	case <-time.After(patience):
 		p.t.Fatal("no response")

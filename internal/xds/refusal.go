@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// blame finds out what of a refused response is at fault, and sees to it that the rest is not held back. It is called without locks.
+// blame finds out what of a refused response is at fault, and sees to it that the rest is not held back. It returns the resources that are refused as a whole.
 //
 // Envoy applies clusters and listeners one by one and names those it refuses. Of other types it says only what is wrong, and what of the response it
 // did take is not known: if there was more than one, they are sent again in halves until one is left. A route table is then taken apart; see probe.go.
-func (s *stream) blame(t Type, d *delivery, reason string) {
-	guilty := guilty(d, reason)
-	s.mu.Lock()
+func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
+	guilty := guilty(t, d, reason)
 	own := &s.subscriptions[t]
 	if len(guilty) == 0 {
 		own.suspect(d)
 	}
+	var refused []Refusal
 	for _, name := range guilty {
 		own.doubt(name, d.versions[name])
 		switch t {
@@ -24,35 +24,32 @@ func (s *stream) blame(t Type, d *delivery, reason string) {
 			s.searchTable(name, d.tables[name], reason)
 		case Scope:
 			s.searchScope(d, name, reason)
+		case Endpoints:
 		default:
+			refused = append(refused, Refusal{Type: t, Name: name, Version: d.versions[name], Reason: reasonOf(name, reason)})
 		}
 	}
-	s.mu.Unlock()
-	if t == RouteTable || t == Scope || t == Endpoints {
-		return
-	}
-	for _, name := range guilty {
-		s.refused(t, name, d.versions[name], reasonOf(name, reason))
-	}
+	return refused
 }
 
-// refused has all proxies go on with the last good version.
-func (s *stream) refused(t Type, name, version, reason string) {
-	s.observer.Refused(s.identity, Refusal{Type: t, Name: name, Version: version, Reason: reason})
+// refused has all proxies go on with the last good version. It is called without locks.
+func (s *stream) refused(r Refusal) {
+	s.observer.Refused(s.identity, r)
 	s.group.mu.Lock()
-	s.group.refuse(t, name, version)
+	s.group.refuse(r.Type, r.Name, r.Version)
 	s.group.mu.Unlock()
 }
 
-// guilty are the resources that are to blame for a refusal, none if that can not be told.
-func guilty(d *delivery, reason string) []string {
+// guilty are the resources that are to blame for a refusal, none if that can not be told. Of types other than clusters and listeners a refusal may mention one,
+// but the others in the response were not applied either.
+func guilty(t Type, d *delivery, reason string) []string {
 	var sent, named []string
 	for _, name := range slices.Sorted(maps.Keys(d.versions)) {
 		if d.versions[name] == "" {
 			continue
 		}
 		sent = append(sent, name)
-		if strings.Contains(reason, name+": ") {
+		if (t == Cluster || t == Listener) && strings.Contains(reason, name+": ") {
 			named = append(named, name)
 		}
 	}
@@ -72,7 +69,7 @@ func reasonOf(name, reason string) string {
 	return strings.TrimSpace(own)
 }
 
-// suspect has everything of a response sent again, no more than half of it at once.
+// suspect has everything of a response sent again, no more than half of it at once, and with other bytes; see salt.go.
 func (s *subscription) suspect(d *delivery) {
 	count := 0
 	for name, version := range d.versions {
@@ -85,4 +82,5 @@ func (s *subscription) suspect(d *delivery) {
 		s.changed[name] = struct{}{}
 	}
 	s.quota = max(1, count/2)
+	s.salt = newSalt()
 }

@@ -15,6 +15,7 @@ type response struct {
 	typ       Type
 	resources []versioned
 	removed   []string
+	salt      string
 }
 
 var _ cachev3.DeltaResponse = (*response)(nil)
@@ -50,7 +51,7 @@ func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryRespo
 		RemovedResources: slices.Sorted(slices.Values(r.removed)),
 	}
 	for _, resource := range r.resources {
-		message.Resources = append(message.Resources, resource.wire())
+		message.Resources = append(message.Resources, salted(r.typ, resource.wire(), r.salt))
 	}
 	// The delivery stays until the proxy answers; the bytes do not have to.
 	r.resources = nil

@@ -8,7 +8,7 @@ import (
 // round is one step of a proxy from what it has to what it should have, and the reason why no change drops a request:
 //
 //  1. clusters are sent, and the proxy acknowledges them, which Envoy does when they are warm;
-//  2. only then scopes, listeners and route tables are sent, which may use these clusters;
+//  2. only then scopes, listeners and route tables are sent, which may use these clusters; see anchor.go for the proxies that need scopes once more;
 //  3. when the proxy has acknowledged those too, what they no longer use is removed.
 //
 // What a round says of listeners and route tables is fixed when it begins. So it ends however often things change meanwhile, and a
@@ -19,10 +19,14 @@ type round struct {
 	phase phase
 	// held are the responses whose turn has not come.
 	held [wireTypes]*response
+	// scopesAgain is sent behind the listeners; see anchor.go.
+	scopesAgain *response
 	// removals are the names to remove in the last phase.
 	removals [wireTypes][]string
 	// tables are the route tables as they were when the round began, and usable those of the last round whose clusters are warm.
 	tables, usable map[string]*composedTable
+	// listeners are those of the group when the round began.
+	listeners []*named
 	// state is that of the group when the round began.
 	state digest
 }
@@ -66,6 +70,9 @@ func (s *stream) step() bool {
 				return false
 			}
 		}
+		if !s.handScopesAgain() {
+			return false
+		}
 		s.round.phase = removing
 	case removing:
 		s.report()
@@ -85,6 +92,7 @@ func (s *stream) begin() bool {
 		if !own.active {
 			continue
 		}
+		own.joined = true
 		r := newResponse(t)
 		if t.hasWildcard() {
 			own.takeAnswers(r, s.lookup(t))
@@ -110,7 +118,8 @@ func (s *stream) begin() bool {
 	if !found && maps.Equal(tables, s.round.usable) {
 		return false
 	}
-	s.round.tables, s.round.state, s.round.phase = tables, s.group.state, sendingClusters
+	s.round.tables, s.round.listeners, s.round.state, s.round.phase = tables, s.group.listeners(), s.group.state, sendingClusters
+	s.round.scopesAgain = s.scopesBehindListeners()
 	return true
 }
 

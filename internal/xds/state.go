@@ -11,6 +11,9 @@ func (s *subscription) trust(d *delivery) {
 		delete(s.doubted, name)
 		delete(s.careful, name)
 	}
+	if len(s.careful) == 0 {
+		s.salt = ""
+	}
 	maps.Copy(s.accepted, d.tables)
 	for _, resource := range d.named {
 		resource.taken.Store(true)
@@ -24,10 +27,19 @@ func (s *subscription) doubt(name, version string) {
 	}
 }
 
-// doubtful says whether the proxy goes on with a listener or route table that should have been replaced.
+// settle notes that it no longer matters whether the proxy took a resource, and says whether that was open.
+func (s *subscription) settle(name string) bool {
+	_, doubted := s.doubted[name]
+	_, careful := s.careful[name]
+	delete(s.doubted, name)
+	delete(s.careful, name)
+	return doubted || careful
+}
+
+// doubtful says whether the proxy goes on, or may go on, with a scope, listener or route table that should have been replaced.
 func (s *stream) doubtful() bool {
 	for _, t := range users {
-		if len(s.subscriptions[t].doubted) > 0 {
+		if own := &s.subscriptions[t]; len(own.doubted)+len(own.careful) > 0 {
 			return true
 		}
 	}
@@ -50,16 +62,21 @@ func (s *stream) holds() bool {
 		return false
 	}
 	listeners := &s.subscriptions[Listener]
-	if !listeners.active || !s.subscriptions[Cluster].active || len(s.subscriptions[RouteTable].doubted)+len(s.subscriptions[Scope].doubted) > 0 {
+	if !listeners.joined || !s.subscriptions[Cluster].joined {
 		return false
+	}
+	for _, t := range []Type{RouteTable, Scope} {
+		if own := &s.subscriptions[t]; len(own.doubted)+len(own.careful) > 0 {
+			return false
+		}
 	}
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable, Secret} {
 		if !s.answered(t) {
 			return false
 		}
 	}
-	for name, wanted := range s.group.resources[Listener] {
-		if l := wanted.seen(); l != nil && listeners.doubted[name] != l.Version() && !s.supplied(l) {
+	for _, l := range s.round.listeners {
+		if listeners.doubted[l.name] != l.Version() && !s.supplied(l) {
 			return false
 		}
 	}
@@ -73,7 +90,7 @@ func (s *stream) supplied(listener *named) bool {
 			return false
 		}
 	}
-	if listener.needs.scopes && !s.subscriptions[Scope].active {
+	if listener.needs.scopes && !s.subscriptions[Scope].joined {
 		return false
 	}
 	for _, secret := range listener.needs.secrets {

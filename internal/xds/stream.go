@@ -25,7 +25,9 @@ type stream struct {
 	metrics  *metrics
 	observer Observer
 
-	mu            sync.Mutex
+	mu sync.Mutex
+	// anchored says that the proxy has subscribed to scopes for as long as it lives; see anchor.go.
+	anchored      bool
 	subscriptions [wireTypes]subscription
 	round         round
 	// searches are for what is wrong with refused route tables, one at a time.
@@ -60,6 +62,9 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 		}
 	}
 	own := &s.subscriptions[t]
+	if t == Scope && !own.active && !s.anchored {
+		forgetVersions(request)
+	}
 	if !own.active {
 		// What the proxy holds of the type may use what this round was about to remove.
 		s.round.removals = [wireTypes][]string{}
@@ -87,9 +92,15 @@ func (s *stream) notify(different *touched) {
 	for t := range wireTypes {
 		own := &s.subscriptions[t]
 		for name := range different[t] {
-			if own.wants(name) {
-				own.mark(name, s.group.lookup(t, name) != nil)
+			if !own.wants(name) {
+				continue
 			}
+			exists := s.group.lookup(t, name) != nil
+			if !exists && own.settle(name) {
+				// The proxy goes on with an earlier version until it is told to remove it, and that may use what this round was about to remove.
+				s.round.removals = [wireTypes][]string{}
+			}
+			own.mark(name, exists)
 		}
 	}
 	s.advance()
@@ -186,17 +197,32 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 		return nil
 	}
 	refusal := request.GetErrorDetail()
+	found := s.takeAnswer(t, request)
+	if refusal != nil {
+		s.metrics.refusals.WithLabelValues(t.String()).Inc()
+		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "pod", s.identity.Pod, "type", t.String(), "reason", refusal.GetMessage())
+	}
+	for _, r := range found {
+		s.refused(r)
+	}
+	return nil
+}
+
+// takeAnswer records an ACK or a NACK in one step, so that nobody sees a refused response as an acknowledged one. It returns the resources that a NACK names.
+func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) []Refusal {
+	refusal := request.GetErrorDetail()
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if node := request.GetNode(); node != nil {
+		s.anchored = anchored(node)
+	}
 	answered := s.subscriptions[t].answered(request.GetResponseNonce(), refusal != nil)
-	s.mu.Unlock()
 	switch {
 	case answered == nil:
 	case answered.probe:
 		s.judge(refusal.GetMessage())
 	case refusal != nil:
-		s.metrics.refusals.WithLabelValues(t.String()).Inc()
-		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "pod", s.identity.Pod, "type", t.String(), "reason", refusal.GetMessage())
-		s.blame(t, answered, refusal.GetMessage())
+		return s.blame(t, answered, refusal.GetMessage())
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type subscription struct {
 	active   bool
 	wildcard bool
 	names    set
+	// joined says that a round has begun since the proxy subscribed, which has told it, or will tell it, everything of the type.
+	joined bool
 
 	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same version again.
 	sent map[string]string
@@ -29,6 +31,8 @@ type subscription struct {
 	// careful are names of which some were refused together and it is not known which. No more than quota of them are sent at once.
 	careful set
 	quota   int
+	// salt goes into what is sent while the proxy may have recorded resources that it does not use; see salt.go.
+	salt string
 	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
 	unanswered []*delivery
 
@@ -74,6 +78,9 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.names = set{}
 		s.sent = map[string]string{}
 		maps.Copy(s.sent, request.GetInitialResourceVersions())
+		if len(s.sent) > 0 {
+			s.salt = newSalt()
+		}
 		s.asked, s.changed, s.removed, s.absent, s.careful = set{}, set{}, set{}, set{}, set{}
 		s.doubted, s.accepted = map[string]string{}, map[string]tableParts{}
 	}
@@ -179,6 +186,7 @@ func (s *subscription) mark(name string, exists bool) {
 func (s *subscription) forget(name string) {
 	delete(s.sent, name)
 	delete(s.doubted, name)
+	delete(s.careful, name)
 	delete(s.accepted, name)
 	delete(s.asked, name)
 	delete(s.changed, name)
@@ -248,6 +256,7 @@ func (s *subscription) takeRemovals(r *response, names []string) {
 		if _, still := s.removed[name]; still {
 			delete(s.sent, name)
 			delete(s.doubted, name)
+			delete(s.careful, name)
 			delete(s.removed, name)
 			r.remove(name)
 		}
@@ -268,6 +277,7 @@ func (s *subscription) finish(r *response) *response {
 
 // hand passes a response to the stream. The subscription is not ready again before the proxy's next request.
 func (s *subscription) hand(r *response) {
+	r.salt = s.salt
 	s.unanswered = append(s.unanswered, &r.delivery)
 	s.out <- r
 	s.out = nil

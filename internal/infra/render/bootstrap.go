@@ -93,15 +93,21 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 	if !gateway.Fleet.Proxies.Metrics.Hidden && gateway.Fleet.Delivery != ir.Files {
 		clusters = append(clusters, administration())
 	}
+	// The id is each pod's own and given on the command line. The control plane believes the token alone, and refuses what contradicts it.
+	node, listeners := &corev3.Node{Cluster: gateway.Name.String()}, []*listenerv3.Listener{ready}
+	if gateway.Fleet.Delivery == ir.XDS {
+		if listeners, err = keepScopes(node, listeners); err != nil {
+			return nil, err
+		}
+	}
 	return &bootstrapv3.Bootstrap{
-		// The id is each pod's own and given on the command line. The control plane believes the token alone, and refuses what contradicts it.
-		Node: &corev3.Node{Cluster: gateway.Name.String()},
+		Node: node,
 		Admin: &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_Pipe{
 			Pipe: &corev3.Pipe{Path: adminSocket, Mode: 0o600},
 		}}},
 		DynamicResources: dynamic,
 		StaticResources: &bootstrapv3.Bootstrap_StaticResources{
-			Listeners: []*listenerv3.Listener{ready},
+			Listeners: listeners,
 			Clusters:  clusters,
 		},
 		LayeredRuntime:  runtimeLayers(),

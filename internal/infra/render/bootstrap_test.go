@@ -55,8 +55,10 @@ func TestBootstrap(t *testing.T) {
 		{"the administration has no port", bootstrap.GetAdmin().GetAddress().GetPipe().GetPath() == "/run/envoy/admin.sock"},
 		{"listeners and clusters are waited for without end", waits(dynamic.GetLdsConfig()) && waits(dynamic.GetCdsConfig())},
 		{"deltas are asked for", dynamic.GetAdsConfig().GetApiType() == corev3.ApiConfigSource_DELTA_GRPC},
-		{"the only listener is the ready one", len(bootstrap.GetStaticResources().GetListeners()) == 1 &&
-			bootstrap.GetStaticResources().GetListeners()[0].GetAddress().GetSocketAddress().GetPortValue() == ReadyPort},
+		{"the only listener that binds a port is the ready one", len(bootstrap.GetStaticResources().GetListeners()) == 2 &&
+			bootstrap.GetStaticResources().GetListeners()[0].GetAddress().GetSocketAddress().GetPortValue() == ReadyPort &&
+			!bootstrap.GetStaticResources().GetListeners()[1].GetBindToPort().GetValue()},
+		{"the proxy says that it has an anchor", bootstrap.GetNode().GetMetadata().GetFields()[AnchorMetadata].GetBoolValue()},
 		{"the control plane is found by its full name", address.GetAddress() == "gatewright-xds.gatewright-system.svc.cluster.local" && address.GetPortValue() == 18000},
 		{"the control plane is found by DNS", control.GetClusterType().GetName() == "envoy.clusters.dns"},
 	}

@@ -43,5 +43,5 @@ var scopedRoutes = &hcmv3.ScopedRoutes{
 		},
 	}}},
 	RdsConfigSource: wire.ADS(),
-	ConfigSpecifier: &hcmv3.ScopedRoutes_ScopedRds{ScopedRds: &hcmv3.ScopedRds{ScopedRdsConfigSource: wire.ADS()}},
+	ConfigSpecifier: &hcmv3.ScopedRoutes_ScopedRds{ScopedRds: wire.Scopes()},
 }

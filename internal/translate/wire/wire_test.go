@@ -29,13 +29,26 @@ func TestAnyPacksAMapToTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestADSKeepsItsBytes(t *testing.T) {
+func TestSourcesKeepTheirBytes(t *testing.T) {
 	t.Parallel()
-	got, err := proto.Marshal(wire.ADS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "30021a00"; hex.EncodeToString(got) != want {
-		t.Fatalf("ADS is %x, was %s: every secret in use would be asked for again", got, want)
+	for _, test := range []struct {
+		name   string
+		source proto.Message
+		bytes  string
+		lost   string
+	}{
+		{"ADS", wire.ADS(), "30021a00", "every secret in use would be asked for again"},
+		{"Scopes", wire.Scopes(), "0a0430021a00", "proxies that run would not share the subscription of their anchor, and lose every host"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := proto.Marshal(test.source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hex.EncodeToString(got) != test.bytes {
+				t.Fatalf("the bytes are %x, were %s: %s", got, test.bytes, test.lost)
+			}
+		})
 	}
 }

@@ -124,7 +124,7 @@ type Chain struct {
 	RouteTable string
 	// Filters is how many filters requests may have to pass before a route is chosen, see [VirtualHost.Filters].
 	Filters int
-	// ByHost says that the table has virtual hosts without a wildcard, so that it pays to look each up by itself.
+	// ByHost says that each virtual host of the table is looked up by itself.
 	ByHost bool
 	// Stream forwards whole connections instead.
 	Stream *Stream

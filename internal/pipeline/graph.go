@@ -93,7 +93,6 @@ const (
 	stageStatus         = "gateway status"
 	stageSetStatus      = "listener set status"
 	stageVirtualHost    = "virtual host"
-	stageByHost         = "tables by host"
 	stagePort           = "port"
 	stageListener       = "translate listener"
 	stageTable          = "translate route table"
@@ -164,14 +163,13 @@ func newGraph(options ...memo.Option) *graph {
 			return route.VirtualHost(v, tables, g.routes, byHost, key)
 		})
 
-	hostTables := g.hostTables()
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
 		func(v *store.View, key string) ir.Port {
 			name, id := splitKey(key)
 			r, _ := g.gateways.Get(v, name)
 			for _, port := range r.Gateway.Ports {
 				if port.ID() == id {
-					return markByHost(v, hostTables, r.Gateway.Fleet.Delivery, route.Port(v, g.routes, byListener, name, port))
+					return markByHost(r.Gateway.Fleet.Delivery, route.Port(v, g.routes, byListener, name, port))
 				}
 			}
 			return ir.Port{}

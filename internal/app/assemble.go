@@ -82,19 +82,19 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		})
 		p.fleets.planes = append(p.fleets.planes, p.files)
 	}
+	board := peers.NewBoard(log)
 	p.pipeline = pipeline.New(pipeline.Outputs{
-		Proxies: p.fleets.planes, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs,
+		Proxies: p.fleets.planes, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs, Peers: board,
 	}, metrics.Registry, pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files))
 	callers := identity.New(identity.Config{
 		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
 		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,
 	})
-	board := peers.NewBoard(log)
 	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, observer{p.proofs, board, p.pipeline})
 	server.ServePeers(board, peers.TypeURL)
 	follower := peers.NewFollower(peers.Options{
 		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.proofs,
-		Wants: p.proxies.Wants, Refused: p.pipeline.Refused, Node: o.Instance, Log: log,
+		Wants: p.proxies.Wants, Refused: p.pipeline.Refused, Offered: p.pipeline.Offered, Node: o.Instance, Log: log,
 	})
 	p.replicas = &replicas{namespace: o.Namespace, follower: follower, slices: map[string][]string{}}
 

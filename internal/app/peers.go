@@ -49,6 +49,11 @@ func (o observer) Holds(proxy xds.Identity, state string) {
 	o.board.Holds(proxy, state)
 }
 
+func (o observer) Leaves(proxy xds.Identity) {
+	o.proofs.Leaves(proxy)
+	o.board.Leaves(proxy)
+}
+
 func (o observer) Refused(proxy xds.Identity, r xds.Refusal) {
 	o.pipeline.Refused(proxy, r)
 	o.board.Refused(proxy, r)

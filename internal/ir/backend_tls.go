@@ -12,6 +12,8 @@ type BackendTLS struct {
 	Authorities string
 	// ClientCertificate names the key pair that the proxy shows to the backend, see [Certificate]; empty means none.
 	ClientCertificate string
+	// Origin is the object that asks for it, as `<kind>/<namespace>/<name>`.
+	Origin string
 	// Inline says that the backend itself asks for all this, so that a Gateway adds nothing.
 	Inline bool
 }

@@ -9,4 +9,6 @@ type RetryBudget struct {
 	Interval time.Duration
 	// Minimum is how many may always be.
 	Minimum uint32
+	// Origin is the object that asks for it, as `<kind>/<namespace>/<name>`.
+	Origin string
 }

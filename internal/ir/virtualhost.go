@@ -1,6 +1,9 @@
 package ir
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // VirtualHost is the rules for one domain of one route table. It is a value of its own, so that changing one changes no other.
 type VirtualHost struct {
@@ -33,6 +36,8 @@ type Rule struct {
 	Fail     *Fail
 	// Auth is asked about a request before anything else, if it is set.
 	Auth *ExternalAuth
+	// Origins are the objects beside the route that the rule has settings from, as `<kind>/<namespace>/<name>`, sorted.
+	Origins []string
 }
 
 // MatchKind is how a value is compared.
@@ -52,6 +57,17 @@ func (k MatchKind) String() string { return [...]string{"Exact", "Prefix", "Rege
 
 // MarshalText makes dumps readable.
 func (k MatchKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (k *MatchKind) UnmarshalText(text []byte) error {
+	for _, known := range []MatchKind{Exact, Prefix, Regex} {
+		if known.String() == string(text) {
+			*k = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no way to compare a value", text)
+}
 
 // Match is a condition on a request; all parts must hold.
 type Match struct {

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"slices"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
+
+// maxOffer is how large an offer may be. Without it other replicas answer 500 instead of the route.
+const maxOffer = 1 << 20
 
 // maxRefusals is how many of a proxy's refusals are shown, the newest.
 const maxRefusals = 64
@@ -24,6 +28,9 @@ type Board struct {
 	mu      sync.Mutex
 	entries map[xds.Identity]*posted
 	changed map[xds.Identity]struct{}
+	// offers are what is served instead of routes, by key, and offered the keys of those that changed.
+	offers  map[string]offer
+	offered map[string]struct{}
 	wake    chan struct{}
 }
 
@@ -40,7 +47,8 @@ func NewBoard(log *slog.Logger) *Board {
 	linear := cachev3.NewLinearCache(TypeURL)
 	return &Board{
 		ConfigWatcher: linear, linear: linear, log: log,
-		entries: map[xds.Identity]*posted{}, changed: map[xds.Identity]struct{}{}, wake: make(chan struct{}, 1),
+		entries: map[xds.Identity]*posted{}, changed: map[xds.Identity]struct{}{},
+		offers: map[string]offer{}, offered: map[string]struct{}{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -56,7 +64,42 @@ func (b *Board) Disconnected(proxy xds.Identity) {
 
 // Holds shows the state that a proxy has.
 func (b *Board) Holds(proxy xds.Identity, state string) {
-	b.update(proxy, func(p *posted) { p.state = state })
+	b.update(proxy, func(p *posted) { p.state, p.left = state, false })
+}
+
+// Leaves shows that a proxy is about to be sent something else.
+func (b *Board) Leaves(proxy xds.Identity) {
+	b.update(proxy, func(p *posted) { p.left = true })
+}
+
+// Offer shows what is served instead of a refused version of a route.
+func (b *Board) Offer(key, refused string, instead []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if known, ok := b.offers[key]; ok && known.refused == refused && bytes.Equal(known.instead, instead) || len(instead) > maxOffer {
+		return
+	}
+	b.offers[key] = offer{key, refused, instead}
+	b.offered[key] = struct{}{}
+	b.ring()
+}
+
+// Withdraw shows it no more.
+func (b *Board) Withdraw(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, known := b.offers[key]; known {
+		delete(b.offers, key)
+		b.offered[key] = struct{}{}
+		b.ring()
+	}
+}
+
+func (b *Board) ring() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Refused shows what a proxy does not take.
@@ -82,10 +125,7 @@ func (b *Board) update(proxy xds.Identity, change func(*posted)) {
 		delete(b.entries, proxy)
 	}
 	b.changed[proxy] = struct{}{}
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	b.ring()
 }
 
 // Run shows what is new until the context is done.
@@ -111,7 +151,15 @@ func (b *Board) show() {
 			gone = append(gone, name(proxy))
 		}
 	}
+	for key := range b.offered {
+		if o, ok := b.offers[key]; ok {
+			shown[o.name()] = o.message()
+		} else {
+			gone = append(gone, offer{key: key}.name())
+		}
+	}
 	clear(b.changed)
+	clear(b.offered)
 	b.mu.Unlock()
 	if err := b.linear.UpdateResources(shown, gone); err != nil {
 		b.log.Error("other replicas can not be told about proxies", "error", err)

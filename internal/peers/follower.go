@@ -24,7 +24,7 @@ const (
 
 // Listener is told what is on the boards of other replicas, which are known by their addresses.
 type Listener interface {
-	PeerHolds(replica string, proxy xds.Identity, state string)
+	PeerHolds(replica string, proxy xds.Identity, state string, left bool)
 	PeerForgets(replica string, proxy xds.Identity)
 	// PeerLeft says that nothing is known of the proxies of a replica any more.
 	PeerLeft(replica string)
@@ -37,6 +37,8 @@ type Options struct {
 	// Wants says whether a refused resource is what the proxies of this replica are to have too, and Refused is told of those that are.
 	Wants   func(gateway string, r xds.Refusal) bool
 	Refused func(proxy xds.Identity, r xds.Refusal)
+	// Offered is told what another replica serves instead of a route.
+	Offered func(key, refused string, instead []byte)
 	// Node is the name of this replica.
 	Node string
 	Log  *slog.Logger
@@ -151,14 +153,18 @@ func (f *Follower) take(address string, response *discoveryv3.DeltaDiscoveryResp
 		if resource.GetResource().UnmarshalTo(message) != nil {
 			continue
 		}
+		if o, ok := parseOffer(message); ok {
+			f.Offered(o.key, o.refused, o.instead)
+			continue
+		}
 		e := parse(message)
 		f.refusals.set(address, e)
 		// A refusal has to be known before the state that goes without what was refused.
 		f.refusals.check(f.Wants, f.Refused)
-		f.Listener.PeerHolds(address, e.proxy, e.state)
+		f.Listener.PeerHolds(address, e.proxy, e.state, e.left)
 	}
 	for _, removed := range response.GetRemovedResources() {
-		if proxy, err := parseName(removed); err == nil {
+		if proxy, err := parseName(removed); err == nil && proxy.Gateway != offerNode {
 			f.refusals.set(address, entry{proxy: proxy})
 			f.Listener.PeerForgets(address, proxy)
 		}

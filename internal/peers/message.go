@@ -7,6 +7,7 @@ import (
 	adminv3 "github.com/envoyproxy/go-control-plane/envoy/admin/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -24,8 +25,10 @@ const separator = "|"
 
 // entry is what is on a board about one proxy.
 type entry struct {
-	proxy    xds.Identity
-	state    string
+	proxy xds.Identity
+	state string
+	// left says that the proxy has been sent something else since it had the state.
+	left     bool
 	refusals []xds.Refusal
 }
 
@@ -41,14 +44,18 @@ func parseName(text string) (xds.Identity, error) {
 }
 
 func (e entry) message() *statusv3.ClientConfig {
+	status := statusv3.ConfigStatus_SYNCED
+	if e.left {
+		status = statusv3.ConfigStatus_STALE
+	}
 	m := &statusv3.ClientConfig{
 		Node:              &corev3.Node{Id: e.proxy.Pod, Cluster: e.proxy.Gateway},
-		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{VersionInfo: e.state, ConfigStatus: statusv3.ConfigStatus_SYNCED}},
+		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{VersionInfo: e.state, ConfigStatus: status}},
 	}
 	for _, r := range e.refusals {
 		m.GenericXdsConfigs = append(m.GenericXdsConfigs, &statusv3.ClientConfig_GenericXdsConfig{
 			TypeUrl:      typeNames[r.Type],
-			Name:         strings.Join(append([]string{r.Table, r.Name}, r.Routes...), separator),
+			Name:         strings.Join(append([]string{r.Table, r.Name, detailsOf(r)}, r.Routes...), separator),
 			ConfigStatus: statusv3.ConfigStatus_ERROR,
 			ErrorState:   &adminv3.UpdateFailureState{Details: r.Reason, VersionInfo: r.Version},
 		})
@@ -59,18 +66,70 @@ func (e entry) message() *statusv3.ClientConfig {
 func parse(m *statusv3.ClientConfig) entry {
 	e := entry{proxy: xds.Identity{Gateway: m.GetNode().GetCluster(), Pod: m.GetNode().GetId()}}
 	for _, c := range m.GetGenericXdsConfigs() {
-		if c.GetConfigStatus() == statusv3.ConfigStatus_SYNCED {
-			e.state = c.GetVersionInfo()
+		if status := c.GetConfigStatus(); status == statusv3.ConfigStatus_SYNCED || status == statusv3.ConfigStatus_STALE {
+			e.state, e.left = c.GetVersionInfo(), status == statusv3.ConfigStatus_STALE
 			continue
 		}
 		parts := strings.Split(c.GetName(), separator)
 		for t, known := range typeNames {
-			if known == c.GetTypeUrl() && len(parts) >= 2 {
-				e.refusals = append(e.refusals, xds.Refusal{
-					Type: t, Table: parts[0], Name: parts[1], Routes: parts[2:], Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
-				})
+			if known == c.GetTypeUrl() && len(parts) >= 3 {
+				r := xds.Refusal{
+					Type: t, Table: parts[0], Name: parts[1], Routes: parts[3:], Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
+				}
+				r.Filters, r.Together, r.Taken = strings.Contains(parts[2], detailFilters), strings.Contains(parts[2], detailTogether), strings.Contains(parts[2], detailTaken)
+				e.refusals = append(e.refusals, r)
 			}
 		}
 	}
 	return e
+}
+
+// The letters for what else is known of a refused virtual host.
+const (
+	detailFilters  = "f"
+	detailTogether = "t"
+	detailTaken    = "a"
+)
+
+func detailsOf(r xds.Refusal) string {
+	details := ""
+	if r.Filters {
+		details += detailFilters
+	}
+	if r.Together {
+		details += detailTogether
+	}
+	if r.Taken {
+		details += detailTaken
+	}
+	return details
+}
+
+// offerNode is the id of the node in what is on a board about a route in quarantine, where the others have the pod of a proxy.
+const offerNode = "quarantine"
+
+// offer is what a replica serves instead of a route that is refused.
+type offer struct {
+	key, refused string
+	instead      []byte
+}
+
+func (o offer) name() string { return offerNode + separator + o.key }
+
+func (o offer) message() *statusv3.ClientConfig {
+	return &statusv3.ClientConfig{
+		Node: &corev3.Node{Id: offerNode},
+		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{
+			Name: o.key, VersionInfo: o.refused, XdsConfig: &anypb.Any{Value: o.instead},
+		}},
+	}
+}
+
+// parseOffer says whether a message is an offer.
+func parseOffer(m *statusv3.ClientConfig) (offer, bool) {
+	if m.GetNode().GetId() != offerNode || m.GetNode().GetCluster() != "" || len(m.GetGenericXdsConfigs()) != 1 {
+		return offer{}, false
+	}
+	c := m.GetGenericXdsConfigs()[0]
+	return offer{key: c.GetName(), refused: c.GetVersionInfo(), instead: c.GetXdsConfig().GetValue()}, true
 }

@@ -31,8 +31,12 @@ func (r replica) DeltaAggregatedResources(s discoveryv3.AggregatedDiscoveryServi
 // journal writes down what a follower tells.
 type journal chan string
 
-func (j journal) PeerHolds(_ string, p xds.Identity, state string) {
-	j <- fmt.Sprintf("%s %s holds %q", p.Gateway, p.Pod, state)
+func (j journal) PeerHolds(_ string, p xds.Identity, state string, left bool) {
+	verb := "holds"
+	if left {
+		verb = "leaves"
+	}
+	j <- fmt.Sprintf("%s %s %s %q", p.Gateway, p.Pod, verb, state)
 }
 
 func (j journal) PeerForgets(_ string, p xds.Identity) {
@@ -83,6 +87,7 @@ func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 			}
 		},
 		Refused: func(p xds.Identity, r xds.Refusal) { j <- fmt.Sprintf("%s refused %+v", p.Pod, r) },
+		Offered: func(key, refused string, instead []byte) { j <- fmt.Sprintf("%s of %s: %s", key, refused, instead) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -95,9 +100,15 @@ func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 	j.expect(t, `shop/web a holds ""`)
 	board.Holds(a, "1")
 	j.expect(t, `shop/web a holds "1"`)
+	board.Leaves(a)
+	j.expect(t, `shop/web a leaves "1"`)
+	board.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
+	board.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
+	j.expect(t, "HTTPRoute/shop/r@shop/web of v: instead")
+	board.Withdraw("HTTPRoute/shop/r@shop/web")
 	board.Connected(b)
 	j.expect(t, `shop/web b holds ""`)
-	refusal := xds.Refusal{Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no"}
+	refusal := xds.Refusal{Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no", Together: true}
 	board.Refused(b, refusal)
 	j.expect(t, `shop/web b holds ""`)
 	wanted <- true

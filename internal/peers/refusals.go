@@ -38,7 +38,7 @@ func (r *refusals) set(replica string, e entry) {
 }
 
 func same(a, b xds.Refusal) bool {
-	return a.Type == b.Type && a.Table == b.Table && a.Name == b.Name && a.Version == b.Version && slices.Equal(a.Routes, b.Routes)
+	return a.Type == b.Type && a.Table == b.Table && a.Name == b.Name && a.Version == b.Version && a.Filters == b.Filters && slices.Equal(a.Routes, b.Routes)
 }
 
 // drop forgets the proxies of a replica.

@@ -33,6 +33,11 @@ type graph struct {
 	classes  *store.Table[gateway.ResolvedClass]
 	gateways *store.Table[gateway.Resolved]
 	routes   *store.Table[route.Resolved]
+	// tableListeners are the listeners of each route table.
+	tableListeners *store.Table[[]gateway.ParentListener]
+	// quarantinedRoutes and quarantinedFilters are what proxies refuse, and what is served instead; see quarantine.go.
+	quarantinedRoutes  *store.Table[substitutes]
+	quarantinedFilters *store.Table[quarantinedFilters]
 	// byGatewayBackend finds the routes that use a backend at a Gateway.
 	byGatewayBackend *store.Index[route.Resolved]
 
@@ -106,7 +111,10 @@ const (
 // newGraph lists the stages. Each reads only what stands above it.
 func newGraph(options ...memo.Option) *graph {
 	s := store.New()
-	g := &graph{store: s, objects: store.NewObjects(s), supply: newSupply()}
+	g := &graph{
+		store: s, objects: store.NewObjects(s), supply: newSupply(),
+		quarantinedRoutes: store.NewTable[substitutes](s, "quarantined routes"), quarantinedFilters: store.NewTable[quarantinedFilters](s, "quarantined filters"),
+	}
 	g.memo = memo.New(s, options...)
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
 		func(v *store.View, key string) gateway.ResolvedClass { return gateway.Class(v, g.objects, key) })
@@ -124,10 +132,7 @@ func newGraph(options ...memo.Option) *graph {
 		func(v *store.View, key string) gateway.Parent {
 			return gateway.Listeners(v, g.objects, g.gateways, key)
 		})
-	tables := memo.Derive(g.memo, stageTableListeners, from(byListenerTable), deepEqual[[]gateway.ParentListener],
-		func(v *store.View, key string) []gateway.ParentListener {
-			return gateway.TableListeners(v, g.gateways, route.GatewayOf(key), key)
-		})
+	g.tableListeners = memo.Derive(g.memo, stageTableListeners, from(byListenerTable), deepEqual[[]gateway.ParentListener], g.listenersServed)
 
 	byScope := store.NewIndex(g.gateways, "gateway.byScope", func(_ string, r gateway.Resolved) []string { return r.Scopes() })
 	inputs := route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope}
@@ -160,7 +165,7 @@ func newGraph(options ...memo.Option) *graph {
 
 	g.hosts = memo.Derive(g.memo, stageVirtualHost, from(byVirtualHost, byDomain), deepEqual[ir.VirtualHost],
 		func(v *store.View, key string) ir.VirtualHost {
-			return route.VirtualHost(v, tables, g.routes, byHost, key)
+			return route.VirtualHost(v, g.tableListeners, g.routes, byHost, key)
 		})
 
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
@@ -207,8 +212,17 @@ func (g *graph) held(v *store.View) func(key string) gateway.Resolved {
 func (g *graph) backends(byRoute, byGatewayRoute store.Source) (names, keys []store.Source) {
 	byFilter := store.NewIndex(g.gateways, "gateway.byFilterBackend", func(_ string, r gateway.Resolved) []string { return r.FilterBackends() })
 	byGatewayFilter := store.NewIndex(g.gateways, "gateway.byGatewayFilterBackend", filterKeys)
+	byServed := store.NewIndex(g.quarantinedFilters, "quarantined filters.byBackend", func(_ string, f quarantinedFilters) []string { return f.backends() })
+	byGatewayServed := store.NewIndex(g.quarantinedFilters, "quarantined filters.byGatewayBackend", func(key string, f quarantinedFilters) []string {
+		gateway, _ := splitKey(key)
+		keys := f.backends()
+		for i, name := range keys {
+			keys[i] = route.BackendKey(gateway, name)
+		}
+		return keys
+	})
 	bySpans, byGatewaySpans := g.observe()
-	return from(byRoute, byFilter, bySpans), from(byGatewayRoute, byGatewayFilter, byGatewaySpans)
+	return from(byRoute, byFilter, byServed, bySpans), from(byGatewayRoute, byGatewayFilter, byGatewayServed, byGatewaySpans)
 }
 
 // contest lists the stages that decide between routes of different kinds.
@@ -218,7 +232,10 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 		func(v *store.View, key string) bool { return byKind.Len(v, key) > 0 })
 	byStream := store.NewIndex(routes, "route.byStream", func(_ string, r route.Resolved) []string { return r.StreamKeys() })
 	c := route.Contest{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream}
-	return memo.Derive(g.memo, stageContest, keys, deepEqual[route.Resolved], c.Settle)
+	return memo.Derive(g.memo, stageContest, keys, deepEqual[route.Resolved], func(v *store.View, key string) route.Resolved {
+		instead, _ := g.quarantinedRoutes.Get(v, key)
+		return instead.apply(c.Settle(v, key))
+	})
 }
 
 // translate lists the stages that make Envoy's resources.

@@ -16,7 +16,9 @@ type inbox struct {
 	since time.Time
 	// refused is what proxies refused of what was handed out before, and why.
 	refused map[refusal]string
-	wake    chan struct{}
+	// offers is what other replicas serve instead of what their proxies refused.
+	offers map[string]offer
+	wake   chan struct{}
 }
 
 type subject struct {
@@ -25,7 +27,7 @@ type subject struct {
 }
 
 func newInbox() *inbox {
-	return &inbox{pending: map[subject]store.Change{}, refused: map[refusal]string{}, wake: make(chan struct{}, 1)}
+	return &inbox{pending: map[subject]store.Change{}, refused: map[refusal]string{}, offers: map[string]offer{}, wake: make(chan struct{}, 1)}
 }
 
 func (i *inbox) put(c store.Change) {
@@ -38,11 +40,21 @@ func (i *inbox) put(c store.Change) {
 	i.ring()
 }
 
-// refuse takes in that proxies refused something. A change of an object that is on its way makes what was said of it void.
+// refuse takes in that proxies refused something.
 func (i *inbox) refuse(r refusal, reason string) {
 	i.mu.Lock()
-	if _, changing := i.pending[r.subject]; !changing && len(i.refused) < maxRefusals {
+	if len(i.refused) < maxRefusals {
 		i.refused[r] = reason
+	}
+	i.mu.Unlock()
+	i.ring()
+}
+
+// offer takes in what another replica serves instead.
+func (i *inbox) offer(key, refused string, instead []byte) {
+	i.mu.Lock()
+	if len(i.offers) < maxRefusals {
+		i.offers[key] = offer{refused, instead}
 	}
 	i.mu.Unlock()
 	i.ring()
@@ -60,17 +72,18 @@ type batch struct {
 	changes []store.Change
 	since   time.Time
 	refused map[refusal]string
+	offers  map[string]offer
 }
 
 func (i *inbox) take() batch {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused}
-	for s, c := range i.pending {
+	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused, offers: i.offers}
+	for _, c := range i.pending {
 		b.changes = append(b.changes, c)
-		delete(b.refused, refusal{subject: s})
 	}
 	i.pending = map[subject]store.Change{}
 	i.refused = map[refusal]string{}
+	i.offers = map[string]offer{}
 	return b
 }

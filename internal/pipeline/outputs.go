@@ -16,6 +16,8 @@ type Proxies interface {
 	// Apply returns the states that the Gateways concerned are to have now.
 	Apply(changes []xds.Change) map[string]string
 	ApplyEndpoints(changes map[string]*xds.Resource)
+	// Excuse says that a refused virtual host stays as it is, and that the objects concerned have been told.
+	Excuse(group string, r xds.Refusal)
 }
 
 // Fleets is where the wish for a proxy fleet goes.
@@ -47,17 +49,19 @@ type Statuses interface {
 type Proofs interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
 	Reach(states map[string]string, since time.Time)
-	// Refuse says that proxies do not take an object, or the named listeners of it if there are any, and why. Accept takes it back; a new outcome does too.
-	Refuse(kind store.Kind, key string, listeners []string, reason string)
-	Accept(kind store.Kind, key string)
-	// Live says whether every ready proxy has acknowledged the last outcome of an object.
-	Live(kind store.Kind, key string) bool
+	// Refuse says that proxies of a Gateway refuse an object, or the named listeners of it if there are any, and why. Accept takes it back; a new outcome does too.
+	Refuse(kind store.Kind, key, gateway string, listeners []string, reason string)
+	Accept(kind store.Kind, key, gateway string)
+	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
+	Live(kind store.Kind, key, gateway string) bool
 }
 
 func (g *graph) collectChanges() {
 	g.classes.CollectChanges()
 	g.gateways.CollectChanges()
 	g.routes.CollectChanges()
+	g.routes.CollectReplaced()
+	g.tableListeners.CollectReplaced()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
 	g.policyStatus.CollectChanges()

@@ -26,6 +26,7 @@ type Outputs struct {
 	Selectors Selectors
 	Statuses  Statuses
 	Proofs    Proofs
+	Peers     Peers
 }
 
 // Option changes how a pipeline is made.
@@ -46,7 +47,7 @@ func WithFiles(offered bool) Option { return func(p *Pipeline) { p.quarantine.gr
 func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipeline {
 	m := newMetrics(registerer)
 	g, e := newGraph(), newEndpointGraph()
-	q := newQuarantine(g, to.Proofs)
+	q := newQuarantine(g, to)
 	p := &Pipeline{quarantine: q, metrics: m, log: slog.New(slog.DiscardHandler)}
 	for _, set := range options {
 		set(p)
@@ -54,12 +55,13 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 	p.config = &lane{
 		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m,
 		publish: func(b batch) {
+			q.remember()
 			changes, flaws := g.resourceChanges()
 			to.Proofs.Reach(to.Proxies.Apply(changes), b.since)
 			p.tell(flaws)
 			g.publishFleets(to.Fleets)
 			g.publishSelectors(to.Selectors)
-			g.publishStatuses(q.passing(to.Statuses))
+			g.publishStatuses(to.Statuses)
 			q.publish(changes)
 		},
 	}

@@ -1,44 +1,198 @@
 package pipeline
 
 import (
-	"fmt"
-	"maps"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/gatewright/gatewright/internal/outcome"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// maxRefusals bounds what is remembered of refusals between two steps. A proxy that is not heard refuses again.
-const maxRefusals = 1024
+const (
+	// maxRefusals bounds what is remembered of refusals between two steps, and of offers. A proxy that is not heard refuses again.
+	maxRefusals = 1024
+	// maxQuarantined bounds what is in quarantine at one time. What is beyond it stays as it is: proxies go on with what they have.
+	maxQuarantined = 1024
+	// maxReason is how much of a proxy's words is repeated.
+	maxReason = 1024
+)
 
-// refusal is what a proxy does not take: a route, or a resource of those whom it serves.
+// Peers is where other replicas find out what is served instead of a route that is in quarantine, so that all serve the same.
+type Peers interface {
+	// Offer shows what is served instead of the version that is refused, and Withdraw that nothing is any more.
+	Offer(key, refused string, instead []byte)
+	Withdraw(key string)
+}
+
+// refusal is what a proxy refuses.
 type refusal struct {
-	subject
 	group string
 	typ   xds.Type
 	name  string
+	// The rest is for a virtual host: its table and version, and the names of its routes, one on each line.
+	table, version, routes   string
+	filters, together, taken bool
 }
 
-// Refused takes in what a proxy of a Gateway does not take. It never blocks.
+// Refused takes in what a proxy of a Gateway refuses. It never blocks.
 func (p *Pipeline) Refused(proxy xds.Identity, r xds.Refusal) {
+	reason := r.Reason[:min(len(r.Reason), maxReason)]
 	switch r.Type {
 	case xds.VirtualHost:
-		for _, name := range r.Routes {
-			if kind, key, ok := routeOf(name); ok {
-				p.config.inbox.refuse(refusal{subject: subject{kind, key}}, r.Reason)
-			}
-		}
+		p.config.inbox.refuse(refusal{
+			group: proxy.Gateway, typ: r.Type, name: r.Name, table: r.Table, version: r.Version, routes: strings.Join(r.Routes, "\n"),
+			filters: r.Filters, together: r.Together, taken: r.Taken,
+		}, reason)
 	case xds.Cluster, xds.Listener, xds.Secret:
-		p.config.inbox.refuse(refusal{group: proxy.Gateway, typ: r.Type, name: r.Name}, r.Reason)
+		p.config.inbox.refuse(refusal{group: proxy.Gateway, typ: r.Type, name: r.Name}, reason)
 	default:
 		// Endpoints belong to no object of the Gateway API, and of a whole table nothing was found to be the cause. The server has logged it.
+	}
+}
+
+// Offered takes in what another replica serves instead of a route. It never blocks.
+func (p *Pipeline) Offered(key, refused string, instead []byte) {
+	p.config.inbox.offer(key, refused, instead)
+}
+
+// place is a route at one Gateway.
+type place struct{ route, gateway string }
+
+// key is how replicas call it.
+func (p place) key() string { return p.route + "@" + p.gateway }
+
+// level is what is served instead of a refused version.
+type level uint8
+
+const (
+	// lastGood is the last version that all ready proxies had acknowledged.
+	lastGood level = iota
+	// closed answers 500, so that no wider route takes the requests.
+	closed
+	// leftOut is for a route whose matches are what is refused.
+	leftOut
+)
+
+// quarantined is a route at a Gateway whose proxies refuse its present version.
+type quarantined struct {
+	refused, good route.Resolved
+	level         level
+	rules         []string
+	reason        string
+}
+
+func (q *quarantined) instead() route.Resolved {
+	switch q.level {
+	case lastGood:
+		return q.good
+	case closed:
+		return q.refused.Closed()
+	default:
+		return route.Resolved{}
+	}
+}
+
+// quarantinedFilters are the filters of a listener that proxies refuse.
+type quarantinedFilters struct {
+	refused, instead []ir.ExternalAuth
+	good             bool
+	reason           string
+}
+
+// substitutes are what is served instead of a route, by Gateway. They hold as long as the route has the rules that were refused.
+type substitutes map[string]*quarantined
+
+// apply has them served.
+func (s substitutes) apply(r route.Resolved) route.Resolved {
+	for gateway, q := range s {
+		if r.SameRules(q.refused) {
+			r = r.With(gateway, q.instead())
+		}
+	}
+	return r
+}
+
+// quarantine has the last known good of what proxies refuse served in its place: for routes and filters of listeners at the Gateway whose proxies refuse
+// them, by way of two tables that stages read. Clusters, listeners and secrets the xDS server itself replaces by the last good ones. It sees to it that the objects
+// at fault report it.
+type quarantine struct {
+	graph *graph
+	to    Outputs
+	// good is the last version of a route that was live, while a newer one is not proved, and goodFilters the same for listeners, by `<gateway>|<listener>`.
+	good        map[place]route.Resolved
+	goodFilters map[string][]ir.ExternalAuth
+	routes      map[place]*quarantined
+	filters     map[string]*quarantinedFilters
+	// hosts are refused virtual hosts that stay as they are, resources are other resources that are refused; both with the reason.
+	hosts, resources map[refusal]string
+	// offers are what other replicas serve instead of a route.
+	offers map[string]offer
+	// told is what was last said.
+	told map[notice]string
+}
+
+type offer struct {
+	refused string
+	instead []byte
+}
+
+func newQuarantine(g *graph, to Outputs) *quarantine {
+	return &quarantine{
+		graph: g, to: to, good: map[place]route.Resolved{}, goodFilters: map[string][]ir.ExternalAuth{}, routes: map[place]*quarantined{},
+		filters: map[string]*quarantinedFilters{}, hosts: map[refusal]string{}, resources: map[refusal]string{}, offers: map[string]offer{}, told: map[notice]string{},
+	}
+}
+
+// apply brings changes and refusals into the tables.
+func (q *quarantine) apply(b batch) {
+	q.forgetGood()
+	for _, c := range b.changes {
+		q.graph.objects.Apply(c)
+	}
+	for key, o := range b.offers {
+		q.takeOffer(key, o)
+	}
+	for r, reason := range b.refused {
+		if r.typ == xds.VirtualHost {
+			q.refuseHost(r, reason)
+		} else {
+			q.resources[r] = reason
+		}
+	}
+}
+
+// refuseHost takes in that a virtual host is refused, unless it is another one by now.
+func (q *quarantine) refuseHost(r refusal, reason string) {
+	current, _ := q.graph.virtualHosts.Get(nil, route.VirtualHostKey(r.table, r.name))
+	if version(current.resource) != r.version {
+		return
+	}
+	full := len(q.routes)+len(q.filters) >= maxQuarantined
+	switch {
+	case r.together || r.taken || full:
+		q.hosts[r] = reason
+	case r.filters:
+		q.refuseFilters(r, reason)
+	default:
+		gateway := route.GatewayOf(r.table)
+		byRoute := map[string][]string{}
+		for name := range strings.SplitSeq(r.routes, "\n") {
+			if kind, key, ok := routeOf(name); ok {
+				byRoute[string(kind)+"/"+key] = append(byRoute[string(kind)+"/"+key], name)
+			}
+		}
+		for key, rules := range byRoute {
+			q.refuseRoute(place{key, gateway}, rules, reason)
+		}
+		if len(byRoute) == 0 {
+			q.hosts[r] = reason
+		}
 	}
 }
 
@@ -51,182 +205,100 @@ func routeOf(rule string) (store.Kind, string, bool) {
 	return store.Kind(parts[0]), store.Key(parts[1], parts[2]), true
 }
 
-// quarantine stands where objects come in. A route whose present version a proxy refuses is replaced by the last version that was live, or left out if none
-// was, until it changes; no stage behind it has to know. What a proxy refuses as a whole, clusters, listeners and secrets, the xDS server itself
-// replaces by the last good one; here it is traced to the objects to be told.
-type quarantine struct {
-	graph  *graph
-	proofs Proofs
-	// good is the last version of a route that was live, while a newer one is not proved.
-	good map[subject]metav1.Object
-	// aside are the routes that are refused in their present version.
-	aside map[subject]struct{}
-	// told are the objects that were told of a refused resource.
-	told map[refusal][]subject
-	// news is what is to be said after the next step.
-	news []func()
-	gone []subject
-}
-
-func newQuarantine(g *graph, proofs Proofs) *quarantine {
-	return &quarantine{
-		graph: g, proofs: proofs, good: map[subject]metav1.Object{}, aside: map[subject]struct{}{}, told: map[refusal][]subject{},
-	}
-}
-
-// apply brings changes and refusals into the objects.
-func (q *quarantine) apply(b batch) {
-	if len(q.good) > 0 {
-		q.forgetGood()
-	}
-	for _, c := range b.changes {
-		if q.graph.objects.IsRoute(c.Kind) {
-			q.admit(c)
-		}
-		q.graph.objects.Apply(c)
-	}
-	for r, reason := range b.refused {
-		if r.subject != (subject{}) {
-			q.setAside(r.subject, reason)
-		} else {
-			q.trace(r, reason)
-		}
-	}
-}
-
-// forgetGood lets go of the versions whose successors are live.
-func (q *quarantine) forgetGood() {
-	maps.DeleteFunc(q.good, func(s subject, _ metav1.Object) bool {
-		_, aside := q.aside[s]
-		return !aside && q.proofs.Live(s.kind, s.key)
-	})
-	if len(q.good) == 0 {
-		// A map never gets smaller, and going through an empty one costs what it once held.
-		q.good = map[subject]metav1.Object{}
-	}
-}
-
-// admit gives a changed route another chance.
-func (q *quarantine) admit(c store.Change) {
-	s := subject{c.Kind, c.Key}
-	current := q.graph.objects.Route(c.Kind, c.Key)
-	_, aside := q.aside[s]
-	delete(q.aside, s)
-	switch {
-	case c.Object == nil:
-		delete(q.good, s)
-		if aside && current == nil {
-			q.gone = append(q.gone, s)
-		}
-	case current != nil && !aside && q.proofs.Live(c.Kind, c.Key):
-		q.good[s] = current
-	}
-}
-
-// setAside replaces a route by its last good version.
-func (q *quarantine) setAside(s subject, reason string) {
-	current := q.graph.objects.Route(s.kind, s.key)
-	if _, already := q.aside[s]; already || current == nil {
+// refuseRoute puts a route in quarantine at a Gateway. If what is served instead is refused too, the next level is tried.
+func (q *quarantine) refuseRoute(p place, rules []string, reason string) {
+	current, exists := q.graph.routes.Get(nil, p.route)
+	if !exists {
 		return
 	}
-	message := fmt.Sprintf("a proxy refused generation %d: %s", current.GetGeneration(), reason)
-	if good := q.good[s]; good != nil {
-		message += fmt.Sprintf("; generation %d is served instead, until the route changes", good.GetGeneration())
+	if known := q.routes[p]; known != nil && current.SameRules(known.refused) {
+		known.level = min(known.level+1, leftOut)
+		q.setRoutes(p.route)
+		return
+	}
+	part := current
+	part.Instead = nil
+	entry := &quarantined{refused: part.Part(p.gateway), level: closed, rules: rules, reason: reason}
+	if good, ok := q.good[p]; ok && !good.SameRules(entry.refused) {
+		entry.good, entry.level = good, lastGood
+	}
+	q.routes[p] = entry
+	q.consider(p)
+	q.setRoutes(p.route)
+}
+
+// setRoutes brings the table that stages read up to date.
+func (q *quarantine) setRoutes(key string) {
+	all := substitutes{}
+	for p, entry := range q.routes {
+		if p.route == key {
+			copied := *entry
+			all[p.gateway] = &copied
+		}
+	}
+	if len(all) == 0 {
+		q.graph.quarantinedRoutes.Delete(key)
 	} else {
-		message += "; the route is left out until it changes"
+		q.graph.quarantinedRoutes.Set(key, all)
 	}
-	q.aside[s] = struct{}{}
-	q.graph.objects.Apply(store.Change{Kind: s.kind, Key: s.key, Object: q.good[s]})
-	q.news = append(q.news, func() { q.proofs.Refuse(s.kind, s.key, nil, message) })
 }
 
-// trace tells the objects that a refused resource belongs to.
-func (q *quarantine) trace(r refusal, reason string) {
-	tell := func(s subject, listeners []string, message string) {
-		q.told[r] = append(q.told[r], s)
-		q.news = append(q.news, func() { q.proofs.Refuse(s.kind, s.key, listeners, message) })
+// takeOffer takes in what another replica serves instead of a route. Of several, all replicas take the same: that of the highest generation.
+func (q *quarantine) takeOffer(key string, o offer) {
+	if known, ok := q.offers[key]; !ok && len(q.offers) >= maxRefusals || ok && known.refused == o.refused && bytes.Compare(known.instead, o.instead) >= 0 {
+		return
 	}
-	q.told[r] = nil
-	for _, name := range q.graph.served(r.group) {
-		if r.typ == xds.Cluster {
-			for _, key := range q.graph.byGatewayBackend.Keys(nil, route.BackendKey(name, r.name)) {
-				kind, name := splitRouteKey(key)
-				tell(subject{kind, name}, nil, fmt.Sprintf("a proxy refused backend %s: %s", r.name, reason))
-			}
-			continue
+	q.offers[key] = o
+	id, gateway, _ := strings.Cut(key, "@")
+	if p := (place{id, gateway}); q.routes[p] != nil && q.consider(p) {
+		q.setRoutes(p.route)
+	}
+}
+
+// consider compares what is served instead of a route with what another replica offers, and says whether that is to be served.
+func (q *quarantine) consider(p place) bool {
+	o, offered := q.offers[p.key()]
+	entry := q.routes[p]
+	if !offered || o.refused != digestOf(entry.refused) {
+		return false
+	}
+	theirs, err := route.Decode(o.instead)
+	if err != nil || theirs.SameRules(entry.refused) {
+		return false
+	}
+	if entry.level == lastGood {
+		own, _ := entry.good.Encode()
+		if cmp.Or(cmp.Compare(theirs.Outcome.Generation, entry.good.Outcome.Generation), bytes.Compare(o.instead, own)) <= 0 {
+			return false
 		}
-		for holder, listeners := range q.graph.concerned(r, name) {
-			tell(holder, listeners, fmt.Sprintf("a proxy refused %s %s: %s", r.typ, r.name, reason))
-		}
 	}
+	entry.good, entry.level = theirs, lastGood
+	return true
 }
 
-// concerned are the listeners of a Gateway, by what they are written in, that a listener or secret is for.
-func (g *graph) concerned(r refusal, name string) map[subject][]string {
-	resolved, _ := g.gateways.Get(nil, name)
-	affected := map[subject][]string{}
-	for _, l := range resolved.Listeners {
-		if !r.concerns(name, l) {
-			continue
-		}
-		holder := subject{store.Gateway, name}
-		if l.Set != "" {
-			holder = subject{store.ListenerSet, l.Set}
-		}
-		affected[holder] = append(affected[holder], l.Name)
-	}
-	return affected
+func digestOf(r route.Resolved) string {
+	text, _ := r.Encode()
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
-// concerns says whether a listener or secret is what a listener of a Gateway became, or needs.
-func (r refusal) concerns(gateway string, l gateway.Listener) bool {
-	if r.typ == xds.Secret {
-		return slices.Contains(l.Certificates, r.name) || l.Clients != nil && l.Clients.Authorities == r.name
+// refuseFilters puts the filters of a listener in quarantine. Where no good ones are known, requests are answered 500.
+func (q *quarantine) refuseFilters(r refusal, reason string) {
+	listeners, _ := q.graph.tableListeners.Get(nil, r.table)
+	owner, ok := route.OwnerOf(listeners, r.name)
+	if !ok {
+		return
 	}
-	id, ours := strings.CutPrefix(r.name, gateway+"/")
-	port, udp := strings.CutSuffix(id, "/udp")
-	return ours && fmt.Sprint(l.Port) == port && (l.Protocol == "UDP") == udp
-}
-
-// publish says what the last step brought, after the outcomes that it is about.
-func (q *quarantine) publish(changes []xds.Change) {
-	for _, change := range changes {
-		r := refusal{group: change.Group, typ: change.Type, name: change.Name}
-		for _, s := range q.told[r] {
-			q.proofs.Accept(s.kind, s.key)
-		}
-		delete(q.told, r)
+	key := route.ListenerKey(route.GatewayOf(r.table), owner.ID)
+	if known := q.filters[key]; known != nil && slices.EqualFunc(known.instead, owner.Filters, sameFilter) {
+		known.instead, known.good = []ir.ExternalAuth{{}}, false
+		q.graph.quarantinedFilters.Set(key, *known)
+		return
 	}
-	for _, say := range q.news {
-		say()
+	entry := quarantinedFilters{refused: owner.Filters, instead: []ir.ExternalAuth{{}}, reason: reason}
+	if good, known := q.goodFilters[key]; known && !slices.EqualFunc(good, owner.Filters, sameFilter) {
+		entry.instead, entry.good = good, true
 	}
-	q.news = nil
-}
-
-// passing lets through what is said of all objects but those set aside: of these the outcome of the refused version holds.
-func (q *quarantine) passing(statuses Statuses) Statuses {
-	for _, s := range q.gone {
-		statuses.Forget(s.kind, s.key)
-	}
-	q.gone = nil
-	return passing{statuses, q.aside}
-}
-
-type passing struct {
-	Statuses
-	aside map[subject]struct{}
-}
-
-// SetRoute says what became of a route, unless that is not its present version.
-func (p passing) SetRoute(kind store.Kind, key string, o outcome.Route) {
-	if _, aside := p.aside[subject{kind, key}]; !aside {
-		p.Statuses.SetRoute(kind, key, o)
-	}
-}
-
-// Forget drops what was to be said of an object, unless it is only left out.
-func (p passing) Forget(kind store.Kind, key string) {
-	if _, aside := p.aside[subject{kind, key}]; !aside {
-		p.Statuses.Forget(kind, key)
-	}
+	q.filters[key] = &entry
+	q.graph.quarantinedFilters.Set(key, entry)
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,8 +17,9 @@ import (
 // listening writes down what is said of routes and of what proxies have proved.
 type listening struct {
 	silent
-	live bool
-	said []string
+	live   bool
+	said   []string
+	offers map[string][]byte
 }
 
 func (l *listening) SetRoute(_ store.Kind, key string, o outcome.Route) {
@@ -26,15 +28,20 @@ func (l *listening) SetRoute(_ store.Kind, key string, o outcome.Route) {
 
 func (l *listening) Forget(_ store.Kind, key string) { l.said = append(l.said, "forget "+key) }
 
-func (l *listening) Refuse(kind store.Kind, key string, listeners []string, reason string) {
+func (l *listening) Refuse(kind store.Kind, key, _ string, listeners []string, reason string) {
 	l.said = append(l.said, fmt.Sprintf("refuse %s %s %v: %s", kind, key, listeners, reason))
 }
 
-func (l *listening) Accept(kind store.Kind, key string) {
+func (l *listening) Accept(kind store.Kind, key, _ string) {
 	l.said = append(l.said, fmt.Sprintf("accept %s %s", kind, key))
 }
 
-func (l *listening) Live(store.Kind, string) bool { return l.live }
+func (l *listening) Live(store.Kind, string, string) bool { return l.live }
+func (l *listening) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
+func (l *listening) Withdraw(key string)                  { delete(l.offers, key) }
+func (l *listening) Excuse(_ string, r xds.Refusal) {
+	l.said = append(l.said, "excuse "+r.Table+" "+r.Name)
+}
 
 func (l *listening) heard(t *testing.T, want ...string) {
 	t.Helper()
@@ -46,8 +53,10 @@ func (l *listening) heard(t *testing.T, want ...string) {
 
 func (l *listening) plane(t *testing.T) *Pipeline {
 	t.Helper()
+	l.offers = map[string][]byte{}
 	out := nowhere()
-	out.Statuses, out.Proofs = l, l
+	out.Statuses, out.Proofs, out.Peers = l, l, l
+	out.Proxies = excusing{out.Proxies, l}
 	p := New(out, prometheus.NewRegistry())
 	put(t, p, base+`
 kind: Gateway
@@ -58,6 +67,14 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 	l.said = nil
 	return p
 }
+
+// excusing writes down what is excused.
+type excusing struct {
+	Proxies
+	*listening
+}
+
+func (e excusing) Excuse(group string, r xds.Refusal) { e.listening.Excuse(group, r) }
 
 func put(t *testing.T, p *Pipeline, objects string) {
 	t.Helper()
@@ -76,89 +93,286 @@ spec:
 `, generation, path)
 }
 
-// served are the paths that the routes of the only virtual host match.
-func served(p *Pipeline) []string {
+// served are the paths that the routes of a Gateway's virtual hosts match, with 500 behind those that fail.
+func served(p *Pipeline, gateway string) []string {
 	var paths []string
 	for _, key := range p.quarantine.graph.hosts.Keys(nil) {
 		host, _ := p.quarantine.graph.hosts.Get(nil, key)
+		if !strings.HasPrefix(key, gateway+"/") {
+			continue
+		}
 		for _, rule := range host.Rules {
-			paths = append(paths, rule.Match.Path.Value)
+			path := rule.Match.Path.Value
+			if rule.Fail != nil {
+				path += fmt.Sprint(" ", rule.Fail.StatusCode)
+			}
+			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-func refusedHost() xds.Refusal {
-	return xds.Refusal{Type: xds.VirtualHost, Name: "*", Routes: []string{"HTTPRoute/infra/r/0/0"}, Reason: "no such thing"}
+func (l *listening) serves(t *testing.T, p *Pipeline, gateway string, want ...string) {
+	t.Helper()
+	if got := served(p, gateway); !slices.Equal(got, want) {
+		t.Errorf("%s serves %q, want %q", gateway, got, want)
+	}
+}
+
+// refuseHost has a proxy of a Gateway refuse the only virtual host as it is now.
+func refuseHost(p *Pipeline, gateway string, change func(*xds.Refusal)) {
+	table := gateway + "/80"
+	current, _ := p.quarantine.graph.virtualHosts.Get(nil, table+"|*")
+	r := xds.Refusal{Type: xds.VirtualHost, Table: table, Name: "*", Version: version(current.resource), Reason: "no such thing"}
+	if r.Routes = []string{"HTTPRoute/infra/r/0/0"}; change != nil {
+		change(&r)
+	}
+	p.Refused(xds.Identity{Gateway: gateway}, r)
 }
 
 func TestARefusedRouteIsReplacedByItsLastGoodVersionUntilItChanges(t *testing.T) {
 	t.Parallel()
 	l := &listening{live: true}
 	p := l.plane(t)
-	check := func(want ...string) {
-		t.Helper()
-		if got := served(p); !slices.Equal(got, want) {
-			t.Errorf("serves %q, want %q", got, want)
-		}
-	}
 	put(t, p, aRoute(1, "/good"))
 	p.config.step()
 	put(t, p, aRoute(2, "/bad"))
 	p.config.step()
 	l.heard(t, "route infra/r generation 1", "route infra/r generation 2")
-	check("/bad")
+	l.serves(t, p, "infra/web", "/bad")
 
 	l.live = false
-	p.Refused(xds.Identity{Gateway: "infra/web"}, refusedHost())
+	refuseHost(p, "infra/web", nil)
 	p.config.step()
-	l.heard(t, "refuse HTTPRoute infra/r []: a proxy refused generation 2: no such thing; generation 1 is served instead, until the route changes")
-	check("/good")
+	l.heard(t, "route infra/r generation 2",
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 2: no such thing; generation 1 is served instead, until the route changes")
+	l.serves(t, p, "infra/web", "/good")
 
 	put(t, p, aRoute(3, "/worse"))
 	p.config.step()
-	check("/worse")
-	p.Refused(xds.Identity{Gateway: "infra/web"}, refusedHost())
+	l.serves(t, p, "infra/web", "/worse")
+	l.heard(t, "route infra/r generation 3", "accept HTTPRoute infra/r")
+	refuseHost(p, "infra/web", nil)
 	p.config.step()
 	l.heard(t, "route infra/r generation 3",
-		"refuse HTTPRoute infra/r []: a proxy refused generation 3: no such thing; generation 1 is served instead, until the route changes")
-	check("/good")
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 3: no such thing; generation 1 is served instead, until the route changes")
+	l.serves(t, p, "infra/web", "/good")
 
 	p.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/r"})
 	p.config.step()
-	l.heard(t, "forget infra/r")
-	check()
+	l.heard(t, "forget infra/r", "accept HTTPRoute infra/r")
+	l.serves(t, p, "infra/web")
 }
 
-func TestARefusedRouteThatWasNeverLiveIsLeftOut(t *testing.T) {
+func TestARefusedRouteThatWasNeverLiveIsClosedAndThenLeftOut(t *testing.T) {
 	t.Parallel()
 	l := &listening{}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/bad"))
 	p.config.step()
-	p.Refused(xds.Identity{Gateway: "infra/web"}, refusedHost())
+	refuseHost(p, "infra/web", nil)
+	p.config.step()
+	l.heard(t, "route infra/r generation 1", "route infra/r generation 1",
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 1: no such thing; its requests are answered 500 until the route changes")
+	l.serves(t, p, "infra/web", "/bad 500")
+	refuseHost(p, "infra/web", nil)
 	p.config.step()
 	l.heard(t, "route infra/r generation 1",
-		"refuse HTTPRoute infra/r []: a proxy refused generation 1: no such thing; the route is left out until it changes")
-	if got := served(p); len(got) > 0 {
-		t.Errorf("serves %q", got)
-	}
-	p.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/r"})
-	p.config.step()
-	l.heard(t, "forget infra/r")
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 1: no such thing; the route is left out until it changes")
+	l.serves(t, p, "infra/web")
 }
 
 func TestARefusalOfAVersionThatHasBeenReplacedIsVoid(t *testing.T) {
 	t.Parallel()
-	l := &listening{}
+	for _, test := range []struct {
+		name  string
+		early bool
+	}{{"before the change was computed", true}, {"after it", false}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := &listening{}
+			p := l.plane(t)
+			put(t, p, aRoute(1, "/bad"))
+			p.config.step()
+			put(t, p, aRoute(2, "/good"))
+			stale := func(*xds.Refusal) {}
+			if !test.early {
+				current, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
+				old := version(current.resource)
+				stale = func(r *xds.Refusal) { r.Version = old }
+				p.config.step()
+			}
+			refuseHost(p, "infra/web", stale)
+			p.config.step()
+			l.serves(t, p, "infra/web", "/good")
+			if i := slices.IndexFunc(l.said, func(s string) bool { return strings.HasPrefix(s, "refuse") }); i >= 0 {
+				t.Errorf("said %q", l.said[i])
+			}
+		})
+	}
+}
+
+func TestARouteIsInQuarantineAtOneGateway(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
 	p := l.plane(t)
-	put(t, p, aRoute(1, "/bad"))
+	both := func(generation int, path string) string {
+		return fmt.Sprintf(`
+kind: Gateway
+metadata: {namespace: infra, name: other, generation: 1}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: %d}
+spec:
+  parentRefs: [{name: web}, {name: other}]
+  rules: [{matches: [{path: {value: %s}}], backendRefs: [{name: v1, port: 80}]}]
+`, generation, path)
+	}
+	put(t, p, both(1, "/one"))
 	p.config.step()
-	p.Refused(xds.Identity{Gateway: "infra/web"}, refusedHost())
-	put(t, p, aRoute(2, "/good"))
-	p.Refused(xds.Identity{Gateway: "infra/web"}, refusedHost())
+	put(t, p, both(2, "/two"))
 	p.config.step()
-	l.heard(t, "route infra/r generation 1", "route infra/r generation 2")
+	l.live = false
+	refuseHost(p, "infra/other", nil)
+	p.config.step()
+	l.serves(t, p, "infra/other", "/one")
+	l.serves(t, p, "infra/web", "/two")
+}
+
+func TestARouteThatAnotherProxyTookIsOnlyReported(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/"))
+	p.config.step()
+	l.said = nil
+	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Taken = true })
+	p.config.step()
+	l.heard(t, "refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused host *: no such thing; it goes on with what it had, and other proxies serve the new version",
+		"excuse infra/web/80 *")
+	l.serves(t, p, "infra/web", "/")
+}
+
+func TestARouteThatIsRefusedBecauseOfAnXBackendGoesOnAsItWas(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	backend := func(generation int, cookie string) string {
+		return fmt.Sprintf(`
+kind: XBackend
+metadata: {namespace: infra, name: x, generation: %d}
+spec:
+  type: ExternalHostname
+  externalHostname: {hostname: example.com}
+  port: {number: 80}
+  sessionPersistence: {cookie: {name: %s}}
+`, generation, cookie)
+	}
+	put(t, p, backend(1, "good")+`
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: 1}
+spec:
+  parentRefs: [{name: web}]
+  rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: x}]}]
+`)
+	p.config.step()
+	cookie := func() string {
+		host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*")
+		return host.Rules[0].Forward.Backends[0].Session.Cookie
+	}
+	put(t, p, backend(2, "bad"))
+	p.config.step()
+	if got := cookie(); got != "bad" {
+		t.Fatalf("the cookie is %s", got)
+	}
+	l.said, l.live = nil, false
+	refuseHost(p, "infra/web", nil)
+	p.config.step()
+	if got := cookie(); got != "good" {
+		t.Errorf("the cookie is %s", got)
+	}
+	slices.Sort(l.said)
+	l.heard(t,
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused what the route has from XBackend/infra/x: no such thing; "+
+			"what was served before still is, until one of them changes",
+		"refuse XBackend infra/x []: a proxy of Gateway infra/web refused what HTTPRoute infra/r has from it: no such thing; see the route for what is served instead",
+		"route infra/r generation 1")
+	put(t, p, backend(3, "better"))
+	p.config.step()
+	if got := cookie(); got != "better" {
+		t.Errorf("the cookie is %s", got)
+	}
+}
+
+func TestRefusedFiltersOfAListenerAreReplacedByThoseFromBefore(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	edge := func(generation int, prefix string) string {
+		return fmt.Sprintf(`
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: %d}
+spec:
+  gatewayClassName: gatewright
+  listeners:
+  - name: http
+    port: 80
+    protocol: HTTP
+    filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, http: {path: %s}, backendRef: {name: v1, port: 80}}}]}
+`, generation, prefix)
+	}
+	filters := func() string {
+		host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*")
+		return host.Filters[0].PathPrefix + host.Filters[0].Backend
+	}
+	put(t, p, edge(2, "/good")+"---"+aRoute(1, "/"))
+	p.config.step()
+	good := filters()
+	put(t, p, edge(3, "/bad"))
+	p.config.step()
+	if filters() == good {
+		t.Fatal("the filter is as it was")
+	}
+	l.said, l.live = nil, false
+	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Filters, r.Routes = true, nil })
+	p.config.step()
+	if got := filters(); got != good {
+		t.Errorf("the filter is %s, was %s", got, good)
+	}
+	l.heard(t, "refuse Gateway infra/web [http]: a proxy of Gateway infra/web refused the filters of the listener: no such thing; those from before are served until they change")
+	put(t, p, edge(4, "/better"))
+	p.config.step()
+	if got := filters(); got == good {
+		t.Error("a changed filter is not served")
+	}
+}
+
+func TestReplicasServeTheSameInstead(t *testing.T) {
+	t.Parallel()
+	old, fresh := &listening{live: true}, &listening{live: true}
+	before, after := old.plane(t), fresh.plane(t)
+	put(t, before, aRoute(1, "/good"))
+	before.config.step()
+	for _, p := range []*Pipeline{before, after} {
+		put(t, p, aRoute(2, "/bad"))
+		p.config.step()
+		old.live, fresh.live = false, false
+		refuseHost(p, "infra/web", nil)
+		p.config.step()
+	}
+	old.serves(t, before, "infra/web", "/good")
+	fresh.serves(t, after, "infra/web", "/bad 500")
+	current, _ := before.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
+	for key, instead := range old.offers {
+		after.Offered(key, digestOf(before.quarantine.routes[place{"HTTPRoute/infra/r", "infra/web"}].refused), instead)
+	}
+	after.config.step()
+	fresh.serves(t, after, "infra/web", "/good")
+	if same, _ := after.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*"); version(same.resource) != version(current.resource) {
+		t.Error("the replicas serve different versions")
+	}
 }
 
 func TestARefusedResourceIsTracedToItsObjects(t *testing.T) {

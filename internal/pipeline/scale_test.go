@@ -98,16 +98,18 @@ func (unselective) Delete(ir.Name)          {}
 
 func (silent) ReleaseGateway(string, int64) {}
 
-func (silent) Reach(map[string]string, time.Time)          {}
-func (silent) Refuse(store.Kind, string, []string, string) {}
-func (silent) Accept(store.Kind, string)                   {}
-func (silent) Live(store.Kind, string) bool                { return true }
+func (silent) Reach(map[string]string, time.Time)                  {}
+func (silent) Refuse(store.Kind, string, string, []string, string) {}
+func (silent) Accept(store.Kind, string, string)                   {}
+func (silent) Offer(string, string, []byte)                        {}
+func (silent) Withdraw(string)                                     {}
+func (silent) Live(store.Kind, string, string) bool                { return true }
 
 func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
 
 // nowhere is a cache that nobody asks, and nobody else.
 func nowhere() Outputs {
-	return Outputs{Proxies: xds.NewCache(), Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}}
+	return Outputs{Proxies: xds.NewCache(), Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}, Peers: silent{}}
 }
 
 func started(s site) *Pipeline {

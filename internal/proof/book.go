@@ -15,10 +15,12 @@ const maxStates = 4096
 type book struct {
 	// group is whom the proxies serve, by the name that they go by.
 	group string
-	// states numbers the states that the proxies were to have, and order lists them from oldest to newest.
-	states map[string]int
-	order  []string
-	last   int
+	// states numbers the states that the proxies were to have, and order lists them from oldest to newest. A state that came back has its newest number there, and
+	// its first one in earliest.
+	states   map[string]int
+	earliest map[string]int
+	order    []string
+	last     int
 	// proven is the highest number that all ready proxies have been found to have at one time.
 	proven int
 	// waiting are the objects whose state is not proven.
@@ -40,7 +42,7 @@ type wait struct {
 }
 
 func newBook(group string) *book {
-	return &book{group: group, services: map[string]string{}, unled: map[string]bool{}, states: map[string]int{xds.EmptyState: 0}, proven: -1, waiting: map[subject]wait{}}
+	return &book{group: group, services: map[string]string{}, unled: map[string]bool{}, states: map[string]int{xds.EmptyState: 0}, earliest: map[string]int{xds.EmptyState: 0}, proven: -1, waiting: map[subject]wait{}}
 }
 
 // afresh is a book that knows nothing but the last state there was to be.
@@ -52,19 +54,23 @@ func (b *book) afresh() *book {
 	return fresh
 }
 
-// reach notes the state that the proxies are to have from now on. A state it had before is the same state.
+// reach notes the state that the proxies are to have from now on. A state it had before is the same state for proxies that still have it.
 func (b *book) reach(state string) {
 	if len(b.order) > 0 && b.order[len(b.order)-1] == state {
 		return
 	}
 	b.last++
 	b.states[state] = b.last
+	if _, known := b.earliest[state]; !known {
+		b.earliest[state] = b.last
+	}
 	b.order = append(b.order, state)
 	if len(b.order) > maxStates {
 		oldest := b.order[0]
 		b.order = slices.Delete(b.order, 0, 1)
 		if b.states[oldest] <= b.last-maxStates {
 			delete(b.states, oldest)
+			delete(b.earliest, oldest)
 		}
 	}
 }

@@ -62,10 +62,15 @@ type subject struct {
 type object struct {
 	// gateways are those whose proxies serve it.
 	gateways []string
-	// refused is why proxies do not take it, empty if they do; listeners are those of a Gateway or ListenerSet that it is about.
-	refused   string
+	// refused is why proxies of a Gateway refuse it, by Gateway.
+	refused map[string]refused
+	publish func(verdict func(gateway string) outcome.Condition)
+}
+
+// refused is what proxies say of an object; listeners are those of a Gateway or ListenerSet that it is about.
+type refused struct {
+	reason    string
 	listeners []string
-	publish   func(verdict func(gateway string) outcome.Condition)
 }
 
 // New returns a Keeper that passes outcomes on.
@@ -164,7 +169,10 @@ func (k *Keeper) Hinder(gateway ir.Name, problem string) {
 }
 
 // book is about the proxies that serve a Gateway, whoever else they serve.
-func (k *Keeper) book(gateway string) *book { return k.bookOf(cmp.Or(k.sharing[gateway], gateway)) }
+func (k *Keeper) book(gateway string) *book { return k.bookOf(k.groupOf(gateway)) }
+
+// groupOf is the group that serves a Gateway.
+func (k *Keeper) groupOf(gateway string) string { return cmp.Or(k.sharing[gateway], gateway) }
 
 // bookOf is about the proxies of a group.
 func (k *Keeper) bookOf(group string) *book {
@@ -214,8 +222,13 @@ func (k *Keeper) pods(b *book) []string {
 // numberOf is the newest state that a proxy is known to have, -1 if none is.
 func (k *Keeper) numberOf(b *book, pod string) int {
 	number := -1
-	for _, state := range k.sessions.statesOf(xds.Identity{Gateway: b.group, Pod: pod}) {
-		if n, known := b.states[state]; known {
+	for _, held := range k.sessions.statesOf(xds.Identity{Gateway: b.group, Pod: pod}) {
+		numbers := b.states
+		if held.left {
+			// It may have been sent something else before the state came back.
+			numbers = b.earliest
+		}
+		if n, known := numbers[held.state]; known {
 			number = max(number, n)
 		}
 	}

@@ -142,7 +142,7 @@ func TestProxiesOfAnotherReplicaCount(t *testing.T) {
 	k, l := keeper(t, "a")
 	k.Reach(map[string]string{web: "1"}, time.Now())
 	k.SetRoute(store.HTTPRoute, "r", route(1))
-	k.PeerHolds("other", pod("a"), "2") // it is ahead of this one
+	k.PeerHolds("other", pod("a"), "2", false) // it is ahead of this one
 	k.follow()
 	l.expect(t, "r", "Unsettled/Pending")
 	k.Reach(map[string]string{web: "2"}, time.Now())
@@ -176,17 +176,17 @@ func TestARefusedObjectSaysSoUntilItsNextOutcome(t *testing.T) {
 	k.Connected(pod("a"))
 	k.Reach(map[string]string{web: "1"}, time.Now())
 	k.SetRoute(store.HTTPRoute, "r", route(1))
-	k.Refuse(store.HTTPRoute, "r", nil, "no such thing")
+	k.Refuse(store.HTTPRoute, "r", web, nil, "no such thing")
 	l.expect(t, "r", "False/Refused")
 	k.Holds(pod("a"), "1")
 	k.follow()
 	l.expect(t, "r", "False/Refused")
-	if k.Live(store.HTTPRoute, "r") {
+	if k.Live(store.HTTPRoute, "r", web) {
 		t.Error("a refused route is live")
 	}
 	k.SetRoute(store.HTTPRoute, "r", route(2))
 	l.expect(t, "r", "True/Programmed")
-	if !k.Live(store.HTTPRoute, "r") {
+	if !k.Live(store.HTTPRoute, "r", web) {
 		t.Error("the route is not live")
 	}
 }
@@ -209,8 +209,8 @@ func TestAGatewayWaitsForItsProxiesAndARefusedListenerIsOnlyItself(t *testing.T)
 	}{
 		{"before its proxies have acknowledged", func() {}, "Unsettled Unsettled Unsettled"},
 		{"when they have", func() { k.Holds(pod("a"), "1"); k.follow() }, "True True True"},
-		{"when a listener is refused", func() { k.Refuse(store.Gateway, web, []string{"y"}, "no such port") }, "True True False"},
-		{"when that is over", func() { k.Accept(store.Gateway, web) }, "True True True"},
+		{"when a listener is refused", func() { k.Refuse(store.Gateway, web, web, []string{"y"}, "no such port") }, "True True False"},
+		{"when that is over", func() { k.Accept(store.Gateway, web, web) }, "True True True"},
 	} {
 		step.do()
 		if got := states(); got != step.want {
@@ -218,3 +218,64 @@ func TestAGatewayWaitsForItsProxiesAndARefusedListenerIsOnlyItself(t *testing.T)
 		}
 	}
 }
+
+// A route is edited and edited back. The proxy had the state, has been sent another one since, and has not come back to it yet.
+func TestAStateThatCameBackCountsOnlyForProxiesThatHaveItStill(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		peer bool
+	}{{"a proxy of this replica", false}, {"a proxy of another replica", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			k, l := keeper(t, "a")
+			holds := func(state string, left bool) {
+				switch {
+				case test.peer:
+					k.PeerHolds("other", pod("a"), state, left)
+				case left:
+					k.Leaves(pod("a"))
+				default:
+					k.Holds(pod("a"), state)
+				}
+				k.follow()
+			}
+			k.Connected(pod("a"))
+			k.Reach(map[string]string{web: "1"}, time.Now())
+			k.SetRoute(store.HTTPRoute, "r", route(1))
+			holds("1", false)
+			l.expect(t, "r", "True/Programmed")
+			k.Reach(map[string]string{web: "2"}, time.Now())
+			k.SetRoute(store.HTTPRoute, "r", route(2))
+			holds("1", true)
+			k.Reach(map[string]string{web: "1"}, time.Now())
+			k.SetRoute(store.HTTPRoute, "r", route(3))
+			l.expect(t, "r", "Unsettled/Pending")
+			holds("1", false)
+			l.expect(t, "r", "True/Programmed")
+		})
+	}
+}
+
+func TestAPolicyIsToldWhatProxiesRefuseOfIt(t *testing.T) {
+	t.Parallel()
+	policies := map[string]outcome.Policy{}
+	k := New(policyNotes{policies: policies}, prometheus.NewRegistry())
+	namespace := "shop"
+	k.SetPolicy(store.XBackend, "shop/x", outcome.Policy{Ancestors: []outcome.Parent{{Ref: outcome.ParentRef{Namespace: &namespace, Name: "web"}}}})
+	k.Refuse(store.XBackend, "shop/x", web, nil, "no such thing")
+	if got := policies["shop/x"].Ancestors[0].Conditions; len(got) != 1 || got[0].State != outcome.False || got[0].Message != "no such thing" {
+		t.Errorf("got %+v", got)
+	}
+	k.Accept(store.XBackend, "shop/x", web)
+	if got := policies["shop/x"].Ancestors[0].Conditions; len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+type policyNotes struct {
+	pipeline.Statuses
+	policies map[string]outcome.Policy
+}
+
+func (p policyNotes) SetPolicy(_ store.Kind, key string, o outcome.Policy) { p.policies[key] = o }

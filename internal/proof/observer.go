@@ -11,9 +11,13 @@ func (k *Keeper) Disconnected(proxy xds.Identity) { k.sessions.count("", proxy, 
 // Holds says that a proxy has all of a state.
 func (k *Keeper) Holds(proxy xds.Identity, state string) { k.sessions.holds("", proxy, state) }
 
-// PeerHolds says that a proxy that is connected to another replica has all of a state, which is empty while that is not known.
-func (k *Keeper) PeerHolds(replica string, proxy xds.Identity, state string) {
-	k.sessions.replace(replica, proxy, state)
+// Leaves says that a proxy is about to be sent something else than the state it has.
+func (k *Keeper) Leaves(proxy xds.Identity) { k.sessions.leaves("", proxy) }
+
+// PeerHolds says that a proxy that is connected to another replica has all of a state, which is empty while that is not known, or had it and has been sent something
+// else since.
+func (k *Keeper) PeerHolds(replica string, proxy xds.Identity, state string, left bool) {
+	k.sessions.replace(replica, proxy, holding{state, left})
 }
 
 // PeerForgets says that a proxy is no longer connected to another replica.

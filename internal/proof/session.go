@@ -21,7 +21,13 @@ type sessions struct {
 // session is one proxy on one replica. A proxy that connects again may have two streams for a moment.
 type session struct {
 	streams int
-	state   string
+	holding
+}
+
+// holding is the last state that a proxy had; left says that it has been sent something else since.
+type holding struct {
+	state string
+	left  bool
 }
 
 func newSessions() *sessions {
@@ -59,10 +65,10 @@ func (s *sessions) count(source string, proxy xds.Identity, streams int) {
 }
 
 // replace says all there is to say of a proxy on another replica.
-func (s *sessions) replace(source string, proxy xds.Identity, state string) {
+func (s *sessions) replace(source string, proxy xds.Identity, held holding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*s.of(source, proxy) = session{streams: 1, state: state}
+	*s.of(source, proxy) = session{streams: 1, holding: held}
 	s.touch(proxy.Gateway)
 }
 
@@ -70,8 +76,17 @@ func (s *sessions) holds(source string, proxy xds.Identity, state string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if own := s.bySource[source][proxy]; own != nil {
-		own.state = state
+		own.holding = holding{state: state}
 		s.touch(proxy.Gateway)
+	}
+}
+
+// leaves proves nothing, so nobody is woken.
+func (s *sessions) leaves(source string, proxy xds.Identity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own := s.bySource[source][proxy]; own != nil {
+		own.left = true
 	}
 }
 
@@ -94,13 +109,13 @@ func (s *sessions) takeChanged() []string {
 }
 
 // statesOf are the states that a proxy is known to have, one for each replica that it is connected to.
-func (s *sessions) statesOf(proxy xds.Identity) []string {
+func (s *sessions) statesOf(proxy xds.Identity) []holding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var states []string
+	var states []holding
 	for _, own := range s.bySource {
 		if found := own[proxy]; found != nil && found.state != "" {
-			states = append(states, found.state)
+			states = append(states, found.holding)
 		}
 	}
 	return states

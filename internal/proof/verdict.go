@@ -39,8 +39,8 @@ func (k *Keeper) verdict(s subject, gateway string) outcome.Condition {
 	b, o := k.book(gateway), k.objects[s]
 	w, waits := b.waiting[s]
 	switch {
-	case o.refused != "" && len(o.listeners) == 0:
-		return outcome.Condition{State: outcome.False, Reason: outcome.Refused, Message: o.refused}
+	case o.refused[gateway].reason != "" && len(o.refused[gateway].listeners) == 0:
+		return outcome.Condition{State: outcome.False, Reason: outcome.Refused, Message: o.refused[gateway].reason}
 	case !waits && b.unled[gateway]:
 		return outcome.Condition{State: outcome.Unsettled, Reason: reasonPending, Message: fmt.Sprintf("waiting for Service %s to lead to the proxies that the Gateway shares", b.services[gateway])}
 	case !waits:
@@ -99,7 +99,7 @@ func (k *Keeper) SetGateway(key string, o outcome.Gateway) {
 	k.set(s, []string{key}, func(verdict func(string) outcome.Condition) {
 		judged := o
 		judged.Conditions = k.withProblem(key, withVerdict(o.Conditions, verdict(key)))
-		judged.Listeners = k.objects[s].judge(o.Listeners, verdict(key))
+		judged.Listeners = k.objects[s].refused[key].judge(o.Listeners, verdict(key))
 		k.Statuses.SetGateway(key, judged)
 	})
 }
@@ -110,18 +110,18 @@ func (k *Keeper) SetListenerSet(key string, o outcome.ListenerSet) {
 	k.set(s, []string{o.Gateway}, func(verdict func(string) outcome.Condition) {
 		judged := o
 		judged.Conditions = withVerdict(o.Conditions, verdict(o.Gateway))
-		judged.Listeners = k.objects[s].judge(o.Listeners, verdict(o.Gateway))
+		judged.Listeners = k.objects[s].refused[o.Gateway].judge(o.Listeners, verdict(o.Gateway))
 		k.Statuses.SetListenerSet(key, judged)
 	})
 }
 
 // judge gives each listener its verdict: that of its object, unless it was refused itself.
-func (o *object) judge(listeners []outcome.Listener, verdict outcome.Condition) []outcome.Listener {
+func (r refused) judge(listeners []outcome.Listener, verdict outcome.Condition) []outcome.Listener {
 	judged := slices.Clone(listeners)
 	for i := range judged {
 		own := verdict
-		if slices.Contains(o.listeners, judged[i].Name) {
-			own = outcome.Condition{State: outcome.False, Reason: string(gwv1.ListenerReasonInvalid), Message: o.refused}
+		if slices.Contains(r.listeners, judged[i].Name) {
+			own = outcome.Condition{State: outcome.False, Reason: string(gwv1.ListenerReasonInvalid), Message: r.reason}
 		}
 		judged[i].Conditions = withVerdict(judged[i].Conditions, own)
 	}
@@ -158,48 +158,85 @@ func (k *Keeper) set(s subject, gateways []string, publish func(func(string) out
 	k.publish(s)
 }
 
-// Refuse says that proxies do not take an object, or those of its listeners that are named, and in their words why. It holds until the next outcome is set.
-func (k *Keeper) Refuse(kind store.Kind, key string, listeners []string, reason string) {
+// SetPolicy says what became of a policy or an XBackend. Proxies have a say in it only when they refuse what comes from it.
+func (k *Keeper) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
+	s := subject{kind, key}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := subject{kind, key}
-	if o := k.objects[s]; o != nil {
-		o.refused, o.listeners = reason, listeners
-		k.publish(s)
-	}
+	k.objects[s] = &object{refused: k.objects[s].stillRefused(), publish: func(func(string) outcome.Condition) {
+		judged := o
+		judged.Ancestors = slices.Clone(o.Ancestors)
+		for i := range judged.Ancestors {
+			ancestor := &judged.Ancestors[i]
+			if r := k.objects[s].refused[gatewayKey(ancestor.Ref)]; r.reason != "" {
+				condition := outcome.Condition{Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.Refused, Message: r.reason}
+				ancestor.Conditions = slices.Concat(ancestor.Conditions, []outcome.Condition{condition})
+			}
+		}
+		k.Statuses.SetPolicy(kind, key, judged)
+	}}
+	k.publish(s)
 }
 
-// Accept takes a refusal back. Whether proxies take what has replaced it is yet to be seen.
-func (k *Keeper) Accept(kind store.Kind, key string) {
+// gatewayKey is `namespace/name` of the Gateway that is an ancestor of a policy.
+func gatewayKey(ref outcome.ParentRef) string {
+	if ref.Namespace == nil {
+		return ref.Name
+	}
+	return *ref.Namespace + "/" + ref.Name
+}
+
+// stillRefused is what is said of a policy until that is taken back: whether proxies refuse what comes from it is known only later.
+func (o *object) stillRefused() map[string]refused {
+	if o == nil {
+		return nil
+	}
+	return o.refused
+}
+
+// Refuse says that proxies of a Gateway refuse an object, or those of its listeners that are named, and in their words why. It holds until the next outcome is set.
+func (k *Keeper) Refuse(kind store.Kind, key, gateway string, listeners []string, reason string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := subject{kind, key}
 	o := k.objects[s]
-	if o == nil || o.refused == "" {
+	if o == nil || o.refused[gateway].reason == reason && slices.Equal(o.refused[gateway].listeners, listeners) {
 		return
 	}
-	o.refused, o.listeners = "", nil
-	for _, gateway := range o.gateways {
+	if o.refused == nil {
+		o.refused = map[string]refused{}
+	}
+	o.refused[gateway] = refused{reason, listeners}
+	k.publish(s)
+}
+
+// Accept takes a refusal back. Whether proxies take what has replaced it is yet to be seen.
+func (k *Keeper) Accept(kind store.Kind, key, gateway string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := subject{kind, key}
+	o := k.objects[s]
+	if o == nil || o.refused[gateway].reason == "" {
+		return
+	}
+	delete(o.refused, gateway)
+	if slices.Contains(o.gateways, gateway) {
 		k.book(gateway).await(s, k.since)
 	}
 	k.publish(s)
 }
 
-// Live says whether every ready proxy has acknowledged the last outcome of an object.
-func (k *Keeper) Live(kind store.Kind, key string) bool {
+// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
+func (k *Keeper) Live(kind store.Kind, key, gateway string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := subject{kind, key}
 	o := k.objects[s]
-	if o == nil || o.refused != "" {
+	if o == nil || o.refused[gateway].reason != "" || !slices.Contains(o.gateways, gateway) {
 		return false
 	}
-	for _, gateway := range o.gateways {
-		if _, waits := k.book(gateway).waiting[s]; waits {
-			return false
-		}
-	}
-	return len(o.gateways) > 0
+	_, waits := k.book(gateway).waiting[s]
+	return !waits
 }
 
 // Forget drops what was to be said of an object.
@@ -232,7 +269,7 @@ func (k *Keeper) drop(s subject) {
 // stopWaiting forgets that an object waits for Gateways, except for those to keep.
 func (k *Keeper) stopWaiting(s subject, o *object, keep []string) {
 	for _, gateway := range o.gateways {
-		if b := k.books[gateway]; b != nil && !slices.Contains(keep, gateway) {
+		if b := k.books[k.groupOf(gateway)]; b != nil && !slices.Contains(keep, gateway) {
 			delete(b.waiting, s)
 		}
 	}

@@ -51,6 +51,8 @@ var (
 	policyTypes = ownedTypes(
 		gwv1.PolicyConditionAccepted,
 		gwv1.BackendTLSPolicyConditionResolvedRefs,
+		// Only where a proxy refuses what comes from the policy.
+		outcome.RouteProgrammed,
 	)
 )
 

@@ -15,6 +15,8 @@ type Table[V any] struct {
 	members Space
 	// pending collects the keys that changed since TakeChanged, when somebody asked for that.
 	pending map[string]struct{}
+	// replaced has the records that were replaced or deleted since TakeReplaced, when somebody asked for that.
+	replaced map[string]V
 }
 
 // NewTable adds a table to a Store.
@@ -57,6 +59,7 @@ func (t *Table[V]) Each(fn func(key string)) {
 // Set stores a record and reports the change.
 func (t *Table[V]) Set(key string, row V) {
 	old, existed := t.rows[key]
+	t.replace(key, old, existed)
 	t.rows[key] = row
 	for _, index := range t.indexes {
 		var before []string
@@ -74,6 +77,7 @@ func (t *Table[V]) Delete(key string) {
 	if !existed {
 		return
 	}
+	t.replace(key, old, true)
 	delete(t.rows, key)
 	for _, index := range t.indexes {
 		index.move(key, index.buckets(key, old), nil)
@@ -93,6 +97,28 @@ func (t *Table[V]) TakeChanged() []string {
 	// A map never gets smaller, and going through an empty one costs what it once held.
 	t.pending = map[string]struct{}{}
 	return changed
+}
+
+// CollectReplaced makes the table remember what is replaced, for [Table.TakeReplaced].
+func (t *Table[V]) CollectReplaced() { t.replaced = map[string]V{} }
+
+// TakeReplaced returns what the records that were replaced or deleted since it was last called were then.
+func (t *Table[V]) TakeReplaced() map[string]V {
+	if len(t.replaced) == 0 {
+		return nil
+	}
+	replaced := t.replaced
+	t.replaced = map[string]V{}
+	return replaced
+}
+
+func (t *Table[V]) replace(key string, old V, existed bool) {
+	if t.replaced == nil || !existed {
+		return
+	}
+	if _, known := t.replaced[key]; !known {
+		t.replaced[key] = old
+	}
 }
 
 func (t *Table[V]) report(key string, membership bool) {

@@ -5,8 +5,10 @@ type Observer interface {
 	// Connected and Disconnected come in pairs, one for each stream.
 	Connected(proxy Identity)
 	Disconnected(proxy Identity)
-	// Holds says that a proxy has acknowledged all of a state, as [Cache.Apply] named it, but for what was refused.
+	// Holds says that a proxy has acknowledged all of a state, as [Cache.Apply] named it, but for what was refused and excused by [Cache.Excuse].
 	Holds(proxy Identity, state string)
+	// Leaves says that a proxy is about to be sent something else than the state it holds.
+	Leaves(proxy Identity)
 	// Refused says what a proxy does not take.
 	Refused(proxy Identity, refusal Refusal)
 }
@@ -20,6 +22,12 @@ type Refusal struct {
 	Table string
 	// Routes are the names of the routes of a VirtualHost that are refused; it is empty for other types.
 	Routes []string
+	// Filters says that it is the configuration of filters in the VirtualHost itself, and none of its routes.
+	Filters bool
+	// Together says that the proxy takes each of Routes alone, and not all of them.
+	Together bool
+	// Taken says that another proxy has acknowledged this version.
+	Taken bool
 	// Version is that of the resource. It is the same on every replica that wants the same.
 	Version string
 	// Reason is the proxy's own.
@@ -32,4 +40,5 @@ type nobody struct{}
 func (nobody) Connected(Identity)        {}
 func (nobody) Disconnected(Identity)     {}
 func (nobody) Holds(Identity, string)    {}
+func (nobody) Leaves(Identity)           {}
 func (nobody) Refused(Identity, Refusal) {}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -17,8 +18,15 @@ type journal chan string
 func (j journal) Connected(p xds.Identity)           { j <- "connected " + p.Gateway }
 func (j journal) Disconnected(p xds.Identity)        { j <- "disconnected " + p.Gateway }
 func (j journal) Holds(_ xds.Identity, state string) { j <- "holds " + state }
+func (j journal) Leaves(xds.Identity)                {}
 func (j journal) Refused(_ xds.Identity, r xds.Refusal) {
-	j <- fmt.Sprintf("refused %s %s %s %v: %s", r.Type, r.Table, r.Name, r.Routes, r.Reason)
+	note := ""
+	for word, is := range map[string]bool{" filters": r.Filters, " together": r.Together, " taken": r.Taken} {
+		if is {
+			note += word
+		}
+	}
+	j <- fmt.Sprintf("refused %s %s %s %v%s: %s", r.Type, r.Table, r.Name, r.Routes, note, r.Reason)
 }
 
 func (j journal) expect(t *testing.T, want ...string) {
@@ -212,4 +220,94 @@ func TestTheRouteThatSpoilsATableIsFound(t *testing.T) {
 		t.Errorf("it took %d rounds", rounds)
 	}
 	j.expect(t, "refused virtual_host t1 700.example [HTTPRoute/shop/700.example/11/bad]: no such thing")
+}
+
+func TestTheFiltersThatSpoilAHostAreFound(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := scoped(t, j)
+	filters := map[string]*anypb.Any{"auth": {TypeUrl: "type.googleapis.com/bad"}}
+	message := &routev3.VirtualHost{Name: "b", Domains: []string{"b.example"}, Routes: []*routev3.Route{{Name: "HTTPRoute/shop/good/0"}}, TypedPerFilterConfig: filters}
+	c.cache.Apply([]xds.Change{{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example", Resource: resource(t, message)}})
+	p.refuse(p.receive(), "no such thing")
+	judgeProbes(t, p)
+	j.expect(t, "refused virtual_host t1 b.example [] filters: no such thing")
+}
+
+func TestAHostWhoseRoutesAreRefusedOnlyTogetherIsReplacedByItsLastGoodVersion(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := scoped(t, j)
+	routes := []*routev3.Route{{Name: "HTTPRoute/shop/one/0"}, {Name: "HTTPRoute/shop/two/0"}}
+	message := &routev3.VirtualHost{Name: "a", Domains: []string{"a.example"}, Routes: routes}
+	change := xds.Change{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "a.example", Resource: resource(t, message)}
+	state := c.cache.Apply([]xds.Change{change})[group]
+	p.refuse(p.receive(), "no such thing")
+	first := p.receive()
+	check(t, first, listenerURL, []string{"probe/0"}, nil)
+	p.refuse(first, "Error adding/updating listener(s) probe/0: no such thing\n")
+	judgeProbes(t, p)
+	j.expect(t, "refused virtual_host t1 a.example [HTTPRoute/shop/one/0 HTTPRoute/shop/two/0] together: no such thing")
+	j.nothing(t)
+	c.cache.Excuse(group, xds.Refusal{Type: xds.VirtualHost, Table: "t1", Name: "a.example", Version: change.Resource.Version()})
+	p.expect(scopeURL, []string{"t1|a.example"}, nil)
+	j.expect(t, "holds "+state)
+	next := c.cache.Apply([]xds.Change{host(t, "b.example", "")})[group]
+	p.expect(scopeURL, []string{"t1|b.example"}, nil)
+	j.expect(t, "holds "+next)
+}
+
+// restless writes down everything.
+type restless struct{ journal }
+
+func (r restless) Leaves(xds.Identity) { r.journal <- "leaves" }
+
+func TestAStateThatComesBackIsReportedAgain(t *testing.T) {
+	t.Parallel()
+	j := restless{make(journal, 100)}
+	c := start(t, options{observer: j})
+	first := c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})[group]
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, []string{"c1"}, nil)
+	p.subscribe(listenerURL)
+	p.expect(listenerURL, nil, nil)
+	j.expect(t, "connected "+group, "holds "+first)
+	second := c.cache.Apply([]xds.Change{cluster(t, group, "c1", "other")})[group]
+	j.expect(t, "leaves")
+	other := p.receive()
+	if again := c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})[group]; again != first {
+		t.Fatalf("the same content is called %s and %s", first, again)
+	}
+	j.nothing(t)
+	p.acknowledge(other)
+	j.expect(t, "holds "+second, "leaves")
+	p.expect(clusterURL, []string{"c1"}, nil)
+	j.expect(t, "holds "+first)
+}
+
+func TestWhatComesAfterARefusalCanBeRemoved(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := scoped(t, j)
+	c.cache.Apply([]xds.Change{host(t, "b.example", "bad"), removed(cluster(t, group, "c1", ""))})
+	p.refuse(p.receive(), "no such thing")
+	judgeProbes(t, p)
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "")})
+	p.expect(clusterURL, []string{"c2"}, nil)
+	c.cache.Apply([]xds.Change{removed(cluster(t, group, "c2", ""))})
+	p.expect(clusterURL, nil, []string{"c2"})
+	p.hearsNothing()
+}
+
+func TestANACKNamesAResourceOnlyAtTheBeginningOfALine(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c := start(t, options{observer: j})
+	c.cache.Apply([]xds.Change{cluster(t, group, "shop/web", ""), cluster(t, group, "prod-shop/web", "")})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.refuse(p.receive(), "Error adding/updating cluster(s) prod-shop/web: no such thing")
+	j.expect(t, "connected "+group, "refused cluster  prod-shop/web []: no such thing")
+	j.nothing(t)
 }

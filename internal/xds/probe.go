@@ -45,14 +45,15 @@ type search struct {
 	apart map[string]part
 }
 
-// part is a virtual host, or one with a single one of its routes.
+// part is a virtual host, or one with a single one of its routes, or one with the configuration of its filters alone.
 type part struct {
 	domain  string
 	version string
 	host    *routev3.VirtualHost
-	// single says that the host has been taken apart.
-	single bool
-	reason string
+	// single says that the host has been taken apart, and filters that this is the part without routes.
+	single  bool
+	filters bool
+	reason  string
 }
 
 // hostInDoubt is a virtual host that a search is among.
@@ -161,7 +162,7 @@ func (p *search) narrow() {
 		case !refused:
 		case len(parts) > 1:
 			p.todo = append(p.todo, split(parts, maxProbes)...)
-		case parts[0].single || len(routesOf(parts[0].host)) < 2:
+		case parts[0].single || len(routesOf(parts[0].host)) < 2 && len(parts[0].host.GetTypedPerFilterConfig()) == 0:
 			parts[0].reason = reason
 			p.guilty = append(p.guilty, parts[0])
 			delete(p.apart, parts[0].domain)
@@ -198,6 +199,7 @@ func (s *stream) convict(p *search) {
 		// Each route would do; together they would not.
 		p.guilty = append(p.guilty, p.apart[domain])
 	}
+	whole := func(found part) bool { return !found.single && len(routesOf(found.host)) > 1 }
 	if len(p.guilty) == 0 {
 		s.observer.Refused(s.identity, Refusal{Type: RouteTable, Name: p.table, Reason: p.reason})
 		return
@@ -211,7 +213,10 @@ func (s *stream) convict(p *search) {
 		if host == nil || host.version != part.version {
 			continue
 		}
-		refusal := Refusal{Type: VirtualHost, Name: part.domain, Table: p.table, Version: part.version, Reason: part.reason}
+		refusal := Refusal{
+			Type: VirtualHost, Name: part.domain, Table: p.table, Version: part.version, Reason: part.reason,
+			Filters: part.filters, Together: whole(part), Taken: s.group.taken(p.table, part.domain),
+		}
 		for _, route := range routesOf(part.host) {
 			refusal.Routes = append(refusal.Routes, route.GetName())
 		}
@@ -243,9 +248,13 @@ func routesOf(host *routev3.VirtualHost) []*routev3.Route {
 	return routes
 }
 
-// singles takes a host apart into one for each route.
+// singles takes a host apart into one for each route, and one for the configuration of its filters.
 func singles(p part) []part {
 	var parts []part
+	if config := p.host.GetTypedPerFilterConfig(); len(config) > 0 {
+		host := &routev3.VirtualHost{Name: p.host.GetName(), Domains: p.host.GetDomains(), TypedPerFilterConfig: config}
+		parts = append(parts, part{domain: p.domain, version: p.version, host: host, single: true, filters: true})
+	}
 	for _, route := range routesOf(p.host) {
 		host := &routev3.VirtualHost{Name: p.host.GetName(), Domains: p.host.GetDomains(), Routes: []*routev3.Route{route}}
 		parts = append(parts, part{domain: p.domain, version: p.version, host: host, single: true})
@@ -265,12 +274,15 @@ func probeListener(number int, header *Resource, parts []part) *listenerv3.Liste
 	hosts := map[string]*routev3.VirtualHost{}
 	for _, part := range parts {
 		if host := hosts[part.domain]; host != nil {
+			// The one with the configuration of filters comes first.
 			host.Routes = append(host.Routes, part.host.GetRoutes()...)
 			continue
 		}
 		hosts[part.domain] = part.host
 		if part.single {
-			hosts[part.domain] = &routev3.VirtualHost{Name: part.host.GetName(), Domains: part.host.GetDomains(), Routes: part.host.GetRoutes()}
+			hosts[part.domain] = &routev3.VirtualHost{
+				Name: part.host.GetName(), Domains: part.host.GetDomains(), Routes: part.host.GetRoutes(), TypedPerFilterConfig: part.host.GetTypedPerFilterConfig(),
+			}
 		}
 		table.VirtualHosts = append(table.VirtualHosts, hosts[part.domain])
 	}

@@ -49,7 +49,7 @@ func guilty(t Type, d *delivery, reason string) []string {
 			continue
 		}
 		sent = append(sent, name)
-		if (t == Cluster || t == Listener) && strings.Contains(reason, name+": ") {
+		if (t == Cluster || t == Listener) && mention(name, reason) >= 0 {
 			named = append(named, name)
 		}
 	}
@@ -59,13 +59,30 @@ func guilty(t Type, d *delivery, reason string) []string {
 	return named
 }
 
-// reasonOf is what a refusal says of one resource, if it speaks of several: each is on a line of its own, or behind a comma, after its name.
+// mention is where a NACK says what is wrong with a resource of that name, -1 if it does not. Each is on a line of its own, or behind a comma, after the name; the first
+// follows "Error adding/updating cluster(s)". A name in the middle of a text is part of another one, or of what a user wrote.
+func mention(name, reason string) int {
+	for from := 0; ; {
+		i := strings.Index(reason[from:], name+": ")
+		if i < 0 {
+			return -1
+		}
+		i += from
+		before := reason[:i]
+		if before == "" || strings.HasSuffix(before, "\n") || strings.HasSuffix(before, ", ") || strings.HasSuffix(before, "(s) ") {
+			return i
+		}
+		from = i + 1
+	}
+}
+
+// reasonOf is what a refusal says of one resource, if it speaks of several.
 func reasonOf(name, reason string) string {
-	_, own, found := strings.Cut(reason, name+": ")
-	if !found {
+	i := mention(name, reason)
+	if i < 0 {
 		return strings.TrimSpace(reason)
 	}
-	own, _, _ = strings.Cut(own, "\n")
+	own, _, _ := strings.Cut(reason[i+len(name+": "):], "\n")
 	return strings.TrimSpace(own)
 }
 

@@ -104,11 +104,9 @@ func (s *stream) begin() bool {
 		s.round.held[t] = own.finish(r)
 		found = found || s.round.held[t] != nil
 	}
-	if !s.doubtful() {
-		for _, t := range removalOrder {
-			s.round.removals[t] = slices.Sorted(maps.Keys(s.subscriptions[t].removed))
-			found = found || len(s.round.removals[t]) > 0
-		}
+	for _, t := range removalOrder {
+		s.round.removals[t] = slices.DeleteFunc(slices.Sorted(maps.Keys(s.subscriptions[t].removed)), s.keeps(t))
+		found = found || len(s.round.removals[t]) > 0
 	}
 	found = found || s.round.state != s.group.state
 	if !found && len(s.subscriptions[RouteTable].asked) == 0 {
@@ -120,6 +118,7 @@ func (s *stream) begin() bool {
 	}
 	s.round.tables, s.round.listeners, s.round.state, s.round.phase = tables, s.group.listeners(), s.group.state, sendingClusters
 	s.round.scopesAgain = s.scopesBehindListeners()
+	s.leave()
 	return true
 }
 
@@ -157,16 +156,12 @@ func (s *stream) remove() bool {
 		if !s.answered(Scope) || !s.answered(Listener) || !s.answered(RouteTable) {
 			return false
 		}
-		if s.doubtful() {
-			// What the proxy refused has not replaced what it uses.
-			s.round.removals = [wireTypes][]string{}
-			return true
-		}
 		if !own.ready() {
 			return false
 		}
+		// What the proxy has refused meanwhile has not replaced what it uses.
 		r := newResponse(t)
-		own.takeRemovals(r, s.round.removals[t])
+		own.takeRemovals(r, slices.DeleteFunc(s.round.removals[t], s.keeps(t)))
 		s.round.removals[t] = nil
 		if r = own.finish(r); r != nil {
 			own.hand(r)

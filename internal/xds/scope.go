@@ -57,16 +57,21 @@ func (c *scope) body(name string) *anypb.Any {
 
 func scopeName(table, host string) string { return table + scopeSeparator + host }
 
+// scopeOf is the name of the scope that a domain is in.
+func scopeOf(table, domain string) string {
+	if exact(domain) {
+		return scopeName(table, domain)
+	}
+	return scopeName(table, anyHost)
+}
+
 // exact says whether a domain is a host's own name.
 func exact(domain string) bool { return !strings.HasPrefix(domain, "*") }
 
 // changeScope brings the scope that a domain is in up to date.
 func (g *group) changeScope(table, domain string, different *touched) {
 	t := g.tables[table]
-	change := Change{Type: Scope, Name: scopeName(table, anyHost)}
-	if exact(domain) {
-		change.Name = scopeName(table, domain)
-	}
+	change := Change{Type: Scope, Name: scopeOf(table, domain)}
 	switch {
 	case t == nil || t.header == nil:
 	case !exact(domain):

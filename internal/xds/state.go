@@ -46,13 +46,51 @@ func (s *stream) doubtful() bool {
 	return false
 }
 
-// report tells the observer when the proxy has come to have another state.
-func (s *stream) report() {
-	if s.reported && s.held == s.round.state || !s.holds() {
+// keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it can not use.
+func (s *stream) keep() {
+	if !s.doubtful() {
+		s.kept = nil
 		return
 	}
-	s.held, s.reported = s.round.state, true
+	if s.kept != nil {
+		return
+	}
+	s.kept = &[wireTypes]set{}
+	for _, t := range removalOrder {
+		s.kept[t] = set{}
+		for name := range s.subscriptions[t].sent {
+			s.kept[t][name] = struct{}{}
+		}
+	}
+}
+
+// keeps says of names of a type whether they must not be removed now.
+func (s *stream) keeps(t Type) func(name string) bool {
+	s.keep()
+	return func(name string) bool {
+		if s.kept == nil {
+			return false
+		}
+		_, kept := s.kept[t][name]
+		return kept
+	}
+}
+
+// report tells the observer when the proxy has come to have another state.
+func (s *stream) report() {
+	if s.reported && !s.left && s.held == s.round.state || !s.holds() {
+		return
+	}
+	s.held, s.reported, s.left = s.round.state, true, false
 	s.observer.Holds(s.identity, s.held.String())
+}
+
+// leave tells the observer when a round takes the proxy to another state than it has. A state may come back before the proxy has left it, or after.
+func (s *stream) leave() {
+	if s.reported && !s.left && s.round.state != s.held {
+		s.left = true
+		s.observer.Leaves(s.identity)
+	}
 }
 
 // holds says whether the proxy has everything of the round: all is acknowledged, and whatever its listeners need to serve has been asked for and
@@ -66,8 +104,14 @@ func (s *stream) holds() bool {
 		return false
 	}
 	for _, t := range []Type{RouteTable, Scope} {
-		if own := &s.subscriptions[t]; len(own.doubted)+len(own.careful) > 0 {
+		own := &s.subscriptions[t]
+		if len(own.careful) > 0 {
 			return false
+		}
+		for name, version := range own.doubted {
+			if s.group.excused[resourceName{t, name}] != version {
+				return false
+			}
 		}
 	}
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable, Secret} {

@@ -32,9 +32,12 @@ type stream struct {
 	round         round
 	// searches are for what is wrong with refused route tables, one at a time.
 	searches []*search
-	// held is the last state that the proxy was found to have, if it was reported.
+	// held is the last state that the proxy was found to have, if it was reported; left says that the proxy has been sent something else since.
 	held     digest
 	reported bool
+	left     bool
+	// kept is what the proxy had when it first refused something; see state.go.
+	kept *[wireTypes]set
 }
 
 var (

@@ -135,6 +135,12 @@ func (p *proxies) Holds(_ xds.Identity, state string) {
 	p.compare()
 }
 
+// Excuse implements [pipeline.Proxies].
+func (p *proxies) Excuse(group string, r xds.Refusal) { p.cache.Excuse(group, r) }
+
+// Leaves implements [xds.Observer].
+func (p *proxies) Leaves(xds.Identity) {}
+
 // compare says when Envoy has come to have what it should.
 func (p *proxies) compare() {
 	if p.held == p.wanted && p.held != "" {

@@ -46,7 +46,7 @@ func TestEnvoyReadsEverything(t *testing.T) {
 
 	cache := xds.NewCache()
 	var flaws bytes.Buffer
-	p := pipeline.New(pipeline.Outputs{Proxies: cache, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}},
+	p := pipeline.New(pipeline.Outputs{Proxies: cache, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}, Peers: silent{}},
 		prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&flaws, nil))), pipeline.WithFiles(true))
 	volume := &volume{path: filepath.Join(t.TempDir(), "files")}
 	held := map[subject]bool{}

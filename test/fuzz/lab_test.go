@@ -59,7 +59,7 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{held: map[subject]store.Change{}, proxies: newProxies(gateway, filepath.Join(directory, "beacon.sock"))}
-	l.pipeline = pipeline.New(pipeline.Outputs{Proxies: l.proxies, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.flaws, nil))))
+	l.pipeline = pipeline.New(pipeline.Outputs{Proxies: l.proxies, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}, Peers: silent{}}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.flaws, nil))))
 	l.pipeline.Start()
 	l.proxies.cache.Open()
 	server := xds.NewServer(l.proxies.cache, onlyProxy{gateway}, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
@@ -175,22 +175,24 @@ func (l *lab) awaitListeners(deadline <-chan time.Time) error {
 // silent takes fleets and statuses and does nothing with them.
 type silent struct{}
 
-func (silent) Set(ir.Gateway)                                  {}
-func (silent) Hold(ir.Gateway)                                 {}
-func (silent) Release(ir.Name, ir.Fleet)                       {}
-func (silent) Delete(ir.Name)                                  {}
-func (silent) SetClass(string, outcome.Class)                  {}
-func (silent) SetGateway(string, outcome.Gateway)              {}
-func (silent) ReleaseGateway(string, int64)                    {}
-func (silent) SetListenerSet(string, outcome.ListenerSet)      {}
-func (silent) WithdrawListenerSet(string, outcome.ListenerSet) {}
-func (silent) SetPolicy(store.Kind, string, outcome.Policy)    {}
-func (silent) SetRoute(store.Kind, string, outcome.Route)      {}
-func (silent) Forget(store.Kind, string)                       {}
-func (silent) Reach(map[string]string, time.Time)              {}
-func (silent) Refuse(store.Kind, string, []string, string)     {}
-func (silent) Accept(store.Kind, string)                       {}
-func (silent) Live(store.Kind, string) bool                    { return true }
+func (silent) Set(ir.Gateway)                                      {}
+func (silent) Hold(ir.Gateway)                                     {}
+func (silent) Release(ir.Name, ir.Fleet)                           {}
+func (silent) Delete(ir.Name)                                      {}
+func (silent) SetClass(string, outcome.Class)                      {}
+func (silent) SetGateway(string, outcome.Gateway)                  {}
+func (silent) ReleaseGateway(string, int64)                        {}
+func (silent) SetListenerSet(string, outcome.ListenerSet)          {}
+func (silent) WithdrawListenerSet(string, outcome.ListenerSet)     {}
+func (silent) SetPolicy(store.Kind, string, outcome.Policy)        {}
+func (silent) SetRoute(store.Kind, string, outcome.Route)          {}
+func (silent) Forget(store.Kind, string)                           {}
+func (silent) Reach(map[string]string, time.Time)                  {}
+func (silent) Refuse(store.Kind, string, string, []string, string) {}
+func (silent) Accept(store.Kind, string, string)                   {}
+func (silent) Live(store.Kind, string, string) bool                { return true }
+func (silent) Offer(string, string, []byte)                        {}
+func (silent) Withdraw(string)                                     {}
 
 // unselective takes selectors and does nothing with them.
 type unselective struct{}

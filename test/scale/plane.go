@@ -68,9 +68,18 @@ func newPlane(s site, proxies int) *plane {
 			p.proofs.Connected(first(store.Key(namespace, name("gateway", i))))
 		}
 	}
-	p.pipeline = pipeline.New(pipeline.Outputs{Proxies: p, Fleets: fleets{}, Selectors: selectors{}, Statuses: p.proofs, Proofs: p.proofs}, registry)
+	p.pipeline = pipeline.New(pipeline.Outputs{Proxies: p, Fleets: fleets{}, Selectors: selectors{}, Statuses: p.proofs, Proofs: p.proofs, Peers: alone{}}, registry)
 	return p
 }
+
+// alone is a replica without others.
+type alone struct{}
+
+func (alone) Offer(string, string, []byte) {}
+func (alone) Withdraw(string)              {}
+
+// Excuse implements [pipeline.Proxies].
+func (p *plane) Excuse(group string, r xds.Refusal) { p.cache.Excuse(group, r) }
 
 // first is the first proxy of a Gateway.
 func first(gateway string) xds.Identity {

@@ -138,6 +138,7 @@ type observer struct{ *plane }
 func (o observer) Connected(i xds.Identity)           { o.proofs.Connected(i) }
 func (o observer) Disconnected(i xds.Identity)        { o.proofs.Disconnected(i) }
 func (o observer) Holds(i xds.Identity, state string) { o.proofs.Holds(i, state) }
+func (o observer) Leaves(i xds.Identity)              { o.proofs.Leaves(i) }
 func (o observer) Refused(i xds.Identity, r xds.Refusal) {
 	o.pipeline.Refused(i, r)
 }

@@ -56,6 +56,7 @@ func BackendTLS(v *store.View, objects *store.Objects, key string) ResolvedBacke
 	if r.Accepted != nil {
 		r.TLS = ir.BackendTLS{Refused: true}
 	}
+	r.TLS.Origin = string(store.BackendTLSPolicy) + "/" + key
 	return r
 }
 

@@ -54,6 +54,9 @@ func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedB
 	if p.Spec.RetryConstraint != nil {
 		r.Budget, r.Accepted = retryBudget(p.Spec.RetryConstraint)
 	}
+	if r.Budget != nil {
+		r.Budget.Origin = string(store.XBackendTrafficPolicy) + "/" + key
+	}
 	return r
 }
 

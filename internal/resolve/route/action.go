@@ -21,6 +21,8 @@ type action struct {
 	forward         *ir.Forward
 	fail            *ir.Fail
 	auth            *ir.ExternalAuth
+	// origins are the objects beside the route that settings come from.
+	origins []string
 	// unchecked says that there is nobody to ask whether a request may pass.
 	unchecked bool
 }
@@ -31,7 +33,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 		rank: rankOf(match),
 		Rule: ir.Rule{
 			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, CORS: a.cors,
-			Redirect: a.redirect, Forward: a.forward, Fail: a.fail, Auth: a.auth,
+			Redirect: a.redirect, Forward: a.forward, Fail: a.fail, Auth: a.auth, Origins: a.origins,
 		},
 	}
 }
@@ -99,7 +101,12 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 			return failing(), message
 		}
 		forward.Backends = append(forward.Backends, weighted)
+		if weighted.Session != nil {
+			backend, _ := ir.ParseBackend(weighted.Backend)
+			a.origins = append(a.origins, backend.Target())
+		}
 	}
+	a.origins = unique(a.origins)
 	a.forward = forward
 	if !takesTraffic(forward.Backends) {
 		// The standard: a rule without a usable backend answers 500.

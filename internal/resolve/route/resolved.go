@@ -23,6 +23,8 @@ type Resolved struct {
 	// Backends are the names of the backends it uses, sorted.
 	Backends []string
 	Outcome  outcome.Route
+	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
+	Instead map[string]Resolved
 	// listeners has, for each parent of the outcome, the listeners that take the route, as [ListenerKey].
 	listeners [][]string
 }
@@ -77,9 +79,11 @@ func (r Resolved) ListenerKeys() []string {
 // HostKeys are the domains of listeners the route has rules for.
 func (r Resolved) HostKeys() []string {
 	var keys []string
-	for _, a := range r.Attachments {
-		for _, h := range a.Hosts {
-			keys = append(keys, HostKey(a.Gateway, a.Listener, h.Domain))
+	for _, served := range r.parts() {
+		for _, a := range served.Attachments {
+			for _, h := range a.Hosts {
+				keys = append(keys, HostKey(a.Gateway, a.Listener, h.Domain))
+			}
 		}
 	}
 	return unique(keys)
@@ -88,12 +92,14 @@ func (r Resolved) HostKeys() []string {
 // VirtualHostKeys are the domains of route tables the route has rules for.
 func (r Resolved) VirtualHostKeys() []string {
 	var keys []string
-	for _, a := range r.Attachments {
-		if a.Table == "" {
-			continue
-		}
-		for _, h := range a.Hosts {
-			keys = append(keys, VirtualHostKey(a.Table, h.Domain))
+	for _, served := range r.parts() {
+		for _, a := range served.Attachments {
+			if a.Table == "" {
+				continue
+			}
+			for _, h := range a.Hosts {
+				keys = append(keys, VirtualHostKey(a.Table, h.Domain))
+			}
 		}
 	}
 	return unique(keys)
@@ -102,9 +108,11 @@ func (r Resolved) VirtualHostKeys() []string {
 // BackendKeys are the backends that each Gateway needs for the route.
 func (r Resolved) BackendKeys() []string {
 	var keys []string
-	for _, a := range r.Attachments {
-		for _, b := range r.backendsAt(a) {
-			keys = append(keys, BackendKey(a.Gateway, b))
+	for _, served := range r.parts() {
+		for _, a := range served.Attachments {
+			for _, b := range served.backendsAt(a) {
+				keys = append(keys, BackendKey(a.Gateway, b))
+			}
 		}
 	}
 	return unique(keys)
@@ -113,8 +121,10 @@ func (r Resolved) BackendKeys() []string {
 // BackendNames are the backends that any Gateway needs for the route.
 func (r Resolved) BackendNames() []string {
 	var names []string
-	for _, a := range r.Attachments {
-		names = append(names, r.backendsAt(a)...)
+	for _, served := range r.parts() {
+		for _, a := range served.Attachments {
+			names = append(names, served.backendsAt(a)...)
+		}
 	}
 	return unique(names)
 }

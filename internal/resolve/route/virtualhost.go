@@ -17,7 +17,7 @@ func VirtualHost(v *store.View, tables *store.Table[[]gateway.ParentListener], r
 	table, domain, _ := strings.Cut(key, "|")
 	host := ir.VirtualHost{Table: table, Domain: domain}
 	listeners, _ := tables.Get(v, table)
-	owner, ok := ownerOf(listeners, domain)
+	owner, ok := OwnerOf(listeners, domain)
 	if !ok {
 		return host
 	}
@@ -38,8 +38,8 @@ func GatewayOf(table string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// ownerOf finds, among the listeners of a table, the one whose hostname is the most specific that covers the domain.
-func ownerOf(listeners []gateway.ParentListener, domain string) (gateway.ParentListener, bool) {
+// OwnerOf finds, among the listeners of a table, the one whose hostname is the most specific that covers the domain.
+func OwnerOf(listeners []gateway.ParentListener, domain string) (gateway.ParentListener, bool) {
 	var owner gateway.ParentListener
 	best := -1
 	for _, l := range listeners {
@@ -73,6 +73,7 @@ func candidates(v *store.View, routes *store.Table[Resolved], byHost *store.Inde
 			}
 			seen[key] = true
 			r, _ := routes.Get(v, key)
+			r = r.At(gatewayKey)
 			original := mostSpecific(r, gatewayKey, listener, domain)
 			for i, rule := range r.Rules {
 				list = append(list, candidate{rule: rule, original: original, created: r.Created, name: r.Name, position: i})

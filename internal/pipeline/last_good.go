@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// remember keeps what was live of what the last step replaced, whatever the cause. It is called before the new state is known to anybody.
+func (q *quarantine) remember() {
+	for key, before := range q.graph.routes.TakeReplaced() {
+		kind, name := splitRouteKey(key)
+		after, exists := q.graph.routes.Get(nil, key)
+		for _, gateway := range before.Gateways() {
+			p := place{key, gateway}
+			_, replaced := before.Instead[gateway]
+			switch {
+			case !exists:
+				delete(q.good, p)
+			case !replaced && !after.SameRules(before) && q.to.Proofs.Live(kind, name, gateway):
+				q.good[p] = before.Part(gateway)
+			}
+		}
+	}
+	for table, before := range q.graph.tableListeners.TakeReplaced() {
+		gateway := route.GatewayOf(table)
+		if !q.to.Proofs.Live(store.Gateway, gateway, gateway) {
+			continue
+		}
+		for _, l := range before {
+			if key := route.ListenerKey(gateway, l.ID); q.filters[key] == nil {
+				q.goodFilters[key] = l.Filters
+			}
+		}
+	}
+}
+
+// forgetGood lets go of the versions whose successors are live.
+func (q *quarantine) forgetGood() {
+	if len(q.good)+len(q.goodFilters) == 0 {
+		return
+	}
+	maps.DeleteFunc(q.good, func(p place, _ route.Resolved) bool {
+		kind, name := splitRouteKey(p.route)
+		return q.routes[p] == nil && q.to.Proofs.Live(kind, name, p.gateway)
+	})
+	maps.DeleteFunc(q.goodFilters, func(key string, _ []ir.ExternalAuth) bool {
+		gateway, _ := splitKey(key)
+		return q.filters[key] == nil && (q.to.Proofs.Live(store.Gateway, gateway, gateway) || !q.graph.gateways.Has(gateway))
+	})
+	if len(q.good) == 0 {
+		// A map never gets smaller, and going through an empty one costs what it once held.
+		q.good = map[place]route.Resolved{}
+	}
+}
+
+// release takes out of quarantine what is no longer as it was refused.
+func (q *quarantine) release() {
+	for p := range q.routes {
+		current, _ := q.graph.routes.Get(nil, p.route)
+		if _, replaced := current.Instead[p.gateway]; replaced {
+			continue
+		}
+		delete(q.routes, p)
+		q.setRoutes(p.route)
+		q.to.Peers.Withdraw(p.key())
+	}
+	for key, entry := range q.filters {
+		if !slices.EqualFunc(q.graph.filtersOf(key), entry.refused, sameFilter) {
+			delete(q.filters, key)
+			q.graph.quarantinedFilters.Delete(key)
+		}
+	}
+	for r := range q.hosts {
+		if current, _ := q.graph.virtualHosts.Get(nil, route.VirtualHostKey(r.table, r.name)); version(current.resource) != r.version {
+			delete(q.hosts, r)
+		}
+	}
+}
+
+// filtersOf are the filters that a listener asks for, by `<gateway>|<listener>`.
+func (g *graph) filtersOf(key string) []ir.ExternalAuth {
+	name, id := splitKey(key)
+	r, _ := g.gateways.Get(nil, name)
+	i := slices.IndexFunc(r.Listeners, func(l gateway.Listener) bool { return l.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return r.Listeners[i].Filters
+}
+
+func sameFilter(a, b ir.ExternalAuth) bool { return reflect.DeepEqual(a, b) }
+
+// listenersServed are the listeners of a table, with filters in quarantine replaced.
+func (g *graph) listenersServed(v *store.View, table string) []gateway.ParentListener {
+	name := route.GatewayOf(table)
+	listeners := gateway.TableListeners(v, g.gateways, name, table)
+	for i := range listeners {
+		l := &listeners[i]
+		if entry, ok := g.quarantinedFilters.Get(v, route.ListenerKey(name, l.ID)); ok && slices.EqualFunc(l.Filters, entry.refused, sameFilter) {
+			l.Filters = entry.instead
+		}
+	}
+	return listeners
+}
+
+// quarantinedBackends are the backends of filters that are served instead of refused ones.
+func (f quarantinedFilters) backends() []string {
+	var names []string
+	for _, filter := range f.instead {
+		if filter.Backend != "" {
+			names = append(names, filter.Backend)
+		}
+	}
+	return names
+}

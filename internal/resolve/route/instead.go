@@ -1,0 +1,110 @@
+package route
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/outcome"
+)
+
+// At is what is served of the route at a Gateway.
+func (r Resolved) At(gateway string) Resolved {
+	if instead, ok := r.Instead[gateway]; ok {
+		return instead
+	}
+	return r
+}
+
+// parts are what is served of the route, by where: at Gateways that have something instead, and at all others.
+func (r Resolved) parts() []Resolved {
+	if len(r.Instead) == 0 {
+		return []Resolved{r}
+	}
+	rest := r
+	rest.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
+		_, replaced := r.Instead[a.Gateway]
+		return replaced
+	})
+	parts := []Resolved{rest}
+	for _, gateway := range slices.Sorted(maps.Keys(r.Instead)) {
+		parts = append(parts, r.Instead[gateway])
+	}
+	return parts
+}
+
+// With has something else served at a Gateway.
+func (r Resolved) With(gateway string, instead Resolved) Resolved {
+	r.Instead = maps.Clone(r.Instead)
+	if r.Instead == nil {
+		r.Instead = map[string]Resolved{}
+	}
+	r.Instead[gateway] = instead
+	return r
+}
+
+// Gateways are those it attaches to, sorted.
+func (r Resolved) Gateways() []string {
+	var gateways []string
+	for _, a := range r.Attachments {
+		gateways = append(gateways, a.Gateway)
+	}
+	return unique(gateways)
+}
+
+// Part is what proxies of one Gateway need to know of the route, and its generation.
+func (r Resolved) Part(gateway string) Resolved {
+	part := r.At(gateway)
+	return Resolved{
+		Kind: part.Kind, Name: part.Name, Created: part.Created, Rules: part.Rules, Backends: part.Backends,
+		Attachments: slices.DeleteFunc(slices.Clone(part.Attachments), func(a Attachment) bool { return a.Gateway != gateway }),
+		Outcome:     outcome.Route{Generation: part.Outcome.Generation},
+	}
+}
+
+// SameRules says whether two versions of a route have proxies do the same.
+func (r Resolved) SameRules(other Resolved) bool { return reflect.DeepEqual(r.Rules, other.Rules) }
+
+// Closed is the route with every rule answering 500, so that no wider route takes its requests.
+func (r Resolved) Closed() Resolved {
+	rules := make([]Rule, 0, len(r.Rules))
+	for _, rule := range r.Rules {
+		rules = append(rules, failing().rule(rule.Name, rule.Match))
+	}
+	r.Rules, r.Backends = rules, nil
+	return r
+}
+
+// Origins are the objects beside the route that rules of these names have settings from, sorted.
+func (r Resolved) Origins(names []string) []string {
+	var origins []string
+	for _, rule := range r.Rules {
+		if slices.Contains(names, rule.Name) {
+			origins = append(origins, rule.Origins...)
+		}
+	}
+	return unique(origins)
+}
+
+// Encode gives the same bytes for the same part of a route.
+func (r Resolved) Encode() ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %s: %w", r.Kind, r.Name, err)
+	}
+	return text, nil
+}
+
+// Decode is the inverse of Encode.
+func Decode(text []byte) (Resolved, error) {
+	var r Resolved
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Resolved{}, fmt.Errorf("decode a route: %w", err)
+	}
+	for i := range r.Rules {
+		r.Rules[i].rank = rankOf(r.Rules[i].Match)
+	}
+	return r, nil
+}

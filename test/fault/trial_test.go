@@ -32,6 +32,8 @@ type trial struct {
 	name    string
 	fault   string
 	started time.Time
+
+	mu      sync.Mutex
 	figures []string
 }
 
@@ -61,6 +63,8 @@ func amount(full, short int) int {
 
 // note adds a figure that has no limit.
 func (c *trial) note(format string, arguments ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.figures = append(c.figures, fmt.Sprintf(format, arguments...))
 }
 
@@ -99,6 +103,15 @@ func (c *trial) load(result load.Result) {
 	c.note("slowest %s", rounded(result.Slowest))
 	if result.Failed() > 0 || result.Sent == 0 {
 		c.t.Errorf("case %s: want requests and no failure: %s", c.name, result)
+	}
+}
+
+// answers adds what became of requests for something, none of which may fail.
+func (c *trial) answers(what string, result load.Result) {
+	c.t.Helper()
+	c.note("%s: %s of %s requests failed", what, grouped(result.Failed()), grouped(result.Sent))
+	if result.Failed() > 0 || result.Sent == 0 {
+		c.t.Errorf("case %s: %s: want requests and no failure: %s", c.name, what, result)
 	}
 }
 

@@ -1,0 +1,213 @@
+//go:build fault
+
+package fault
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/test/live"
+	"github.com/gatewright/gatewright/test/load"
+)
+
+// pairSeed chooses which things go in pairs; zero takes another seed each time.
+var pairSeed = flag.Uint64("seed", 0, "seed of what is removed in pairs")
+
+const (
+	// awayFor is longer than every timer of Envoy.
+	awayFor = 85 * time.Second
+	// backLimit is how soon what is back must serve.
+	backLimit = 5 * time.Second
+	// askPause is between two requests for the same thing.
+	askPause = 300 * time.Millisecond
+)
+
+// TestCase54ComesBack removes everything that can be removed, alone and in random pairs, each on a Gateway of its own, and brings it back after
+// more time than any timer of Envoy takes. It serves again soon, and from then on; nothing else notices.
+//
+//nolint:paralleltest // it can run beside a case that restarts the controllers
+func TestCase54ComesBack(t *testing.T) { runWaiting(t) }
+
+func comesBack(t *testing.T) {
+	c := begin(t, "54", "everything that can be removed comes back")
+	seed := *pairSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+	}
+	t.Logf("pairs by -seed=%d", seed)
+	w := newCatchAllWorld(t)
+	w.removeRoutesAtEnd(t)
+	bystander := w.catchAllGateway(t, "bystander")
+	w.Route(t, "bystander", "bystander", steadyHost, serviceName)
+	w.waitHost(t, bystander, steadyHost)
+	beside := askAll(t, bystander, 20, steadyHost, anyHost)
+
+	all := &returns{hold: span(5*time.Minute, 45*time.Second)}
+	for i, batch := range batches(rand.New(rand.NewPCG(seed, 0))) { //nolint:gosec // it must be repeatable
+		parts := map[string]func(*testing.T){}
+		for j, chosen := range batch {
+			name := fmt.Sprintf("away-%d-%d", i, j)
+			parts[describe(chosen)] = func(t *testing.T) { w.goAndReturn(t, all, newSite(w, name), chosen) }
+		}
+		sideBySide(t, parts)
+	}
+	c.note("seed %d", seed)
+	c.note("%d things on %d Gateways away for %s", all.things, all.sites, awayFor)
+	c.took(all.slowest, "slowest "+all.slowestThing+", back after", backLimit)
+	c.answers("what came back", all.after)
+	c.answers("what stayed beside it", all.beside)
+	c.answers("bystander", beside.Stop())
+}
+
+// batches says what is removed at the same time, each group on a Gateway of its own. In CI there is one batch; what has lost hosts before is removed
+// alone, the rest in pairs. At full length everything is removed alone, and then everything in pairs.
+func batches(random *rand.Rand) [][][]removable {
+	alone := func(list []removable) [][]removable {
+		var groups [][]removable
+		for _, r := range list {
+			groups = append(groups, []removable{r})
+		}
+		return groups
+	}
+	if testing.Short() {
+		return [][][]removable{append(alone(removables[:7]), pairs(random, removables[7:])...)}
+	}
+	return [][][]removable{alone(removables), pairs(random, removables)}
+}
+
+// pairs puts everything into random pairs. One is left alone when the number is odd.
+func pairs(random *rand.Rand, list []removable) [][]removable {
+	var groups [][]removable
+	order := random.Perm(len(list))
+	for i := 0; i < len(order); i += 2 {
+		group := []removable{list[order[i]]}
+		if i+1 < len(order) {
+			group = append(group, list[order[i+1]])
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func describe(chosen []removable) string {
+	var names []string
+	for _, r := range chosen {
+		names = append(names, r.name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// returns collects what was measured.
+type returns struct {
+	hold time.Duration
+
+	mu            sync.Mutex
+	sites, things int
+	slowest       time.Duration
+	slowestThing  string
+	after, beside load.Result
+}
+
+func (r *returns) back(name string, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.things++
+	if took > r.slowest {
+		r.slowest, r.slowestThing = took, name
+	}
+}
+
+func (r *returns) count(into *load.Result, name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	into.Sent++
+	if err == nil {
+		return
+	}
+	if into.Failures == nil {
+		into.Failures = map[string]int{}
+	}
+	into.Failures[name+": "+err.Error()]++
+}
+
+// goAndReturn removes things of a Gateway, brings them back, and asks for them.
+func (w *world) goAndReturn(t *testing.T, all *returns, s *site, chosen []removable) {
+	t.Helper()
+	for _, r := range chosen {
+		s.parts = append(s.parts, r.add(t, s))
+	}
+	s.start(t)
+	defer s.stop(t)
+	whole := false
+	for _, p := range s.parts {
+		whole = whole || p.whole
+		live.Eventually(t, time.Minute, 100*time.Millisecond, p.ask)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	defer func() { cancel(); asking.Wait() }()
+	for _, p := range s.parts {
+		if p.stays != nil && !whole {
+			asking.Go(func() { repeat(ctx, func() { all.count(&all.beside, p.name, p.stays(context.WithoutCancel(ctx))) }) })
+		}
+	}
+	time.Sleep(5 * time.Second)
+	for _, p := range s.parts {
+		if err := p.remove(t.Context()); err != nil {
+			t.Fatalf("remove %s: %v", p.name, err)
+		}
+	}
+	time.Sleep(awayFor)
+	s.bringBack(t, all)
+	for _, p := range s.parts {
+		asking.Go(func() { repeat(ctx, func() { all.count(&all.after, p.name, p.ask(context.WithoutCancel(ctx))) }) })
+	}
+	time.Sleep(all.hold)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.sites++
+}
+
+// bringBack brings everything back at once, and measures how long each part takes to serve.
+func (s *site) bringBack(t *testing.T, all *returns) {
+	t.Helper()
+	calm.RLock()
+	defer calm.RUnlock()
+	var waiting sync.WaitGroup
+	for _, p := range s.parts {
+		waiting.Go(func() {
+			if err := p.restore(t.Context()); err != nil {
+				t.Errorf("bring back %s: %v", p.name, err)
+				return
+			}
+			start := time.Now()
+			for err := p.ask(t.Context()); err != nil; err = p.ask(t.Context()) {
+				if time.Since(start) > time.Minute {
+					t.Errorf("%s is back and not served: %v", p.name, err)
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			t.Logf("%s serves %s after it is back", p.name, rounded(time.Since(start)))
+			all.back(p.name, time.Since(start))
+		})
+	}
+	waiting.Wait()
+}
+
+// repeat does something again and again until the context is over.
+func repeat(ctx context.Context, do func()) {
+	for ctx.Err() == nil {
+		do()
+		select {
+		case <-ctx.Done():
+		case <-time.After(askPause):
+		}
+	}
+}

@@ -100,7 +100,7 @@ func (w *world) onProxy(t *testing.T, proxy *corev1.Pod, name string) time.Durat
 }
 
 // strictProxy starts a proxy like those of the Gateway's fleet, with its identity, which takes expressions of at most 300 instructions.
-func (w *world) strictProxy(t *testing.T, name string) *corev1.Pod {
+func (w *world) strictProxy(t *testing.T, name string, arguments ...string) *corev1.Pod {
 	t.Helper()
 	pods, err := w.Proxies(t.Context(), gatewayName)
 	if err != nil || len(pods) == 0 {
@@ -120,6 +120,7 @@ func (w *world) strictProxy(t *testing.T, name string) *corev1.Pod {
 			source.Name = name
 		}
 	}
+	pod.Spec.Containers[0].Args = append(pod.Spec.Containers[0].Args, arguments...)
 	w.Make(t, pod)
 	live.Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {

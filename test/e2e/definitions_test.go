@@ -194,17 +194,31 @@ func (w *world) waitEstablished(t *testing.T, name string) {
 	})
 }
 
+// classHas waits until the GatewayClass says something about the definitions in its condition.
+func (w *world) classHas(t *testing.T, status metav1.ConditionStatus, words ...string) {
+	t.Helper()
+	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error { return w.classLacks(ctx, status, words) })
+}
+
+// classLacks says what the condition of the GatewayClass about the definitions does not say.
+func (w *world) classLacks(ctx context.Context, status metav1.ConditionStatus, words []string) error {
+	var class gwv1.GatewayClass
+	if err := w.Get(ctx, client.ObjectKey{Name: live.GatewayClass}, &class); err != nil {
+		return fmt.Errorf("get the class: %w", err)
+	}
+	condition := meta.FindStatusCondition(class.Status.Conditions, string(gwv1.GatewayClassConditionStatusSupportedVersion))
+	if condition == nil || condition.Status != status || !hasAll(condition.Message, words) {
+		return fmt.Errorf("SupportedVersion is %+v, want %s with %q", condition, status, words)
+	}
+	return nil
+}
+
 // classSays waits until the GatewayClass says something about the definitions, in its condition and in an event since a point in time.
 func (w *world) classSays(t *testing.T, since time.Time, status metav1.ConditionStatus, words ...string) {
 	t.Helper()
 	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error {
-		var class gwv1.GatewayClass
-		if err := w.Get(ctx, client.ObjectKey{Name: live.GatewayClass}, &class); err != nil {
-			return fmt.Errorf("get the class: %w", err)
-		}
-		condition := meta.FindStatusCondition(class.Status.Conditions, string(gwv1.GatewayClassConditionStatusSupportedVersion))
-		if condition == nil || condition.Status != status || !hasAll(condition.Message, words) {
-			return fmt.Errorf("SupportedVersion is %+v, want %s with %q", condition, status, words)
+		if err := w.classLacks(ctx, status, words); err != nil {
+			return err
 		}
 		var events eventsv1.EventList
 		if err := w.List(ctx, &events, client.InNamespace(metav1.NamespaceDefault)); err != nil {

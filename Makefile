@@ -102,7 +102,7 @@ fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CAS
 
 .PHONY: fault
 fault: $(GOTESTSUM) $(CLUSTER) ## Do what must not hurt, and measure (CASE=14 for one, SHORT=1 as CI does)
-	hack/cluster-test.sh $(GOTESTSUM) fault 90m $(call results,fault)
+	hack/cluster-test.sh $(GOTESTSUM) fault 150m $(call results,fault)
 
 ##@ Measure and search
 

@@ -39,8 +39,8 @@ type origin struct {
 	conditions func(ctx context.Context) ([]metav1.Condition, error)
 }
 
-// TestCase14Origins edits a route, a listener's filters and an XBackend so that some proxies of a fleet refuse what comes of it. The object at
-// fault says so in Envoy's words, and no other does. Everything is served as it was, nothing else waits, and a new proxy gets what is
+// TestCase14Origins edits a route, a listener's filters and an XBackend so that some proxies of a fleet refuse what comes of it. The object
+// at fault says so in Envoy's words, and no other does. Everything is served as it was, nothing else waits, and a new proxy gets what is
 // good: with proxies at two replicas, and after one of these restarts.
 //
 //nolint:paralleltest // it restarts a controller
@@ -49,7 +49,9 @@ func TestCase14Origins(t *testing.T) {
 	w := newWorld(t)
 	origins := w.makeOrigins(t)
 	proxies := []*corev1.Pod{
-		w.OneProxy(t, gatewayName), w.strictProxy(t, "strict-a", "--disable-extensions", lacks), w.strictProxy(t, "strict-b", "--disable-extensions", lacks),
+		w.OneProxy(t, gatewayName),
+		w.strictProxy(t, "strict-a", "--disable-extensions", lacks),
+		w.strictProxy(t, "strict-b", "--disable-extensions", lacks),
 	}
 	replica := w.spread(t, proxies[1], proxies[2])
 	hosts := []string{steadyHost, routeHost, filterHost, backendHost}
@@ -209,7 +211,9 @@ func (w *world) backendOrigin(backend *gwxv1alpha1.XBackend) origin {
 
 // reports says whether conditions have Envoy's words about what it refused.
 func reports(conditions []metav1.Condition, words string) bool {
-	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, words) })
+	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, words)
+	})
 }
 
 // waitReported waits until the object at fault says that it is refused, or says so no more.
@@ -224,8 +228,8 @@ func (w *world) waitReported(t *testing.T, o origin, want bool) {
 	})
 }
 
-// checkOrigins checks that all hosts are served by each proxy, that a new route reaches each of them and is programmed in time, and that those at
-// fault report it and no other route does.
+// checkOrigins checks that all hosts are served by each proxy, that a new route reaches each of them and is programmed in time, and that
+// those at fault report it and no other route does.
 func (w *world) checkOrigins(t *testing.T, c *trial, when string, proxies []*corev1.Pod, refused []origin) {
 	t.Helper()
 	for _, proxy := range proxies {

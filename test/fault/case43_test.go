@@ -11,8 +11,9 @@ import (
 	"github.com/gatewright/gatewright/test/load"
 )
 
-// TestCase43LostHosts leaves Gateways without a hostname for longer than any timer of Envoy takes, and then creates routes with hostnames: one,
-// and many at once. Every host is answered as soon as its route is programmed, and from then on, and so is the catch-all route beside them.
+// TestCase43LostHosts leaves Gateways without a hostname for longer than any timer of Envoy takes, and then creates routes with
+// hostnames: one, and many at once. Every host is answered as soon as its route is programmed, and from then on. So is the catch-all route
+// beside them.
 //
 //nolint:paralleltest // it restarts the controllers
 func TestCase43LostHosts(t *testing.T) { runWaiting(t) }
@@ -23,7 +24,7 @@ func lostHosts(t *testing.T) {
 	w.removeRoutesAtEnd(t)
 	hold := span(5*time.Minute, time.Minute)
 	parts := map[string]func(*testing.T){
-		"one route after 80 s": func(t *testing.T) { w.oneRouteAgain(t, c, "one", hostlessPause, hold) },
+		"one route after 80 s":    func(t *testing.T) { w.oneRouteAgain(t, c, "one", hostlessPause, hold) },
 		"five times forty routes": func(t *testing.T) { w.fiveBursts(t, c, "forty", hold) },
 	}
 	if !testing.Short() {
@@ -57,8 +58,8 @@ func (w *world) oneRouteAgain(t *testing.T, c *trial, gateway string, pause, hol
 	c.none(w.Restarts(t, gateway), "proxy restarts")
 }
 
-// fiveBursts creates forty routes at once, five times. The stream is cut in the pause before them, and between bursts the stream is cut or the
-// controllers restart. All hosts stay until the end.
+// fiveBursts creates forty routes at once, five times. The stream is cut in the pause before them, and between bursts the stream is cut
+// or the controllers restart. All hosts stay until the end.
 func (w *world) fiveBursts(t *testing.T, c *trial, gateway string, hold time.Duration) {
 	t.Helper()
 	const rounds, routes = 5, 40

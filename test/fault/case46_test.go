@@ -17,8 +17,9 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase46StuckCluster has a backend whose name no name server ever answers, replaced by another such every ten seconds, and backends whose client
-// certificate is missing. A cluster that does not warm must delay only those who use it: other routes, listeners and Gateways advance.
+// TestCase46StuckCluster has a backend whose name no name server ever answers, replaced by another such every ten seconds, and backends
+// whose client certificate is missing. A cluster that does not warm must delay only those who use it: other routes, listeners and
+// Gateways advance.
 func TestCase46StuckCluster(t *testing.T) {
 	t.Parallel()
 	const every = 10 * time.Second
@@ -152,7 +153,8 @@ func (w *world) deleteAll(t *testing.T, objects []client.Object) {
 // silentTable drops DNS queries; it is the test's own.
 const silentTable = "gatewright-fault-dns"
 
-// swallowQueries drops every DNS query for a name of three letters in the zone silent.example until the test ends. It returns how many there were.
+// swallowQueries drops every DNS query for a name of three letters in the zone silent.example until the test ends. What it returns says
+// how many there were.
 func swallowQueries(t *testing.T) func() int {
 	t.Helper()
 	remove := func() {
@@ -161,7 +163,8 @@ func swallowQueries(t *testing.T) func() int {
 	}
 	remove()
 	t.Cleanup(remove)
-	// The name begins behind 8 octets of UDP and 12 of DNS. Its first label takes 4 octets, the second is 6 and "silent", in either case of letters.
+	// The name begins behind 8 octets of UDP and 12 of DNS. Its first label takes 4 octets. The second is 6 and "silent", in either case
+	// of letters.
 	command(t, strings.ReplaceAll(`
 		table ip TABLE {
 			counter swallowed { }

@@ -20,9 +20,9 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase52LongConnections keeps WebSockets, gRPC streams, uploads and downloads open on a route without hostnames. Meanwhile the first and the
-// last hostname of their ports come and go, and policies, certificates and other routes change. None is cut, also when Envoy has drained all
-// that was replaced.
+// TestCase52LongConnections keeps WebSockets, gRPC streams, uploads and downloads open on a route without hostnames. Meanwhile the first
+// and the last hostname of their ports come and go, and policies, certificates and other routes change. None is cut, also when Envoy has
+// drained all that was replaced.
 //
 //nolint:paralleltest // it can run beside a case that restarts the controllers
 func TestCase52LongConnections(t *testing.T) { runWaiting(t) }
@@ -87,7 +87,9 @@ func newLongWorld(t *testing.T) *world {
 	w.trusted(t, "authority", certificate)
 	w.Make(t, live.TLSSecret(t, longCert, anyHost))
 	route := catchAll("long", longGateway)
-	for prefix, service := range map[string]gwv1.ObjectName{"/gatewright.test.Talk/": talkService, "/upload": "transfers", "/download": "transfers"} {
+	for prefix, service := range map[string]gwv1.ObjectName{
+		"/gatewright.test.Talk/": talkService, "/upload": "transfers", "/download": "transfers",
+	} {
 		rule := catchAll("", "").Spec.Rules[0]
 		rule.BackendRefs[0].Name = service
 		rule.Matches = []gwv1.HTTPRouteMatch{{Path: &gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: new(prefix)}}}

@@ -28,8 +28,8 @@ const (
 	askPause = 300 * time.Millisecond
 )
 
-// TestCase54ComesBack removes everything that can be removed, alone and in random pairs, each on a Gateway of its own, and brings it back after
-// more time than any timer of Envoy takes. It serves again soon, and from then on; nothing else notices.
+// TestCase54ComesBack removes everything that can be removed, alone and in random pairs, each on a Gateway of its own, and brings it back
+// after more time than any timer of Envoy takes. It serves again soon, and from then on; nothing else notices.
 //
 //nolint:paralleltest // it can run beside a case that restarts the controllers
 func TestCase54ComesBack(t *testing.T) { runWaiting(t) }
@@ -65,7 +65,7 @@ func comesBack(t *testing.T) {
 	c.answers("bystander", beside.Stop())
 }
 
-// batches says what is removed at the same time, each group on a Gateway of its own. In CI there is one batch; what has lost hosts before is removed
+// batches says what is removed at the same time, each group on a Gateway of its own. In CI there is one batch: the first seven are removed
 // alone, the rest in pairs. At full length everything is removed alone, and then everything in pairs.
 func batches(random *rand.Rand) [][][]removable {
 	alone := func(list []removable) [][]removable {

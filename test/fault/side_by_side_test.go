@@ -5,6 +5,7 @@ package fault
 import (
 	"flag"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -55,7 +56,9 @@ func runWaiting(t *testing.T) {
 // isSelected says whether a test runs by the flags of this run.
 func isSelected(t *testing.T, name string) bool {
 	t.Helper()
-	pattern, err := regexp.Compile(flag.Lookup("test.run").Value.String())
+	// What follows a slash selects subtests.
+	expression, _, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
+	pattern, err := regexp.Compile(expression)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,9 +28,12 @@ func (w *world) awaitProgrammed(ctx context.Context, route *gwv1.HTTPRoute) erro
 		if err == nil && status == "True" {
 			return nil
 		}
+		if err == nil {
+			err = fmt.Errorf("%s is %s, %s: %s", programmed, status, reason, message)
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("route %s is not programmed within %s: %s %s %s %w", route.Name, programmedLimit, status, reason, message, err)
+			return fmt.Errorf("route %s is not programmed within %s: %w", route.Name, programmedLimit, err)
 		case <-time.After(25 * time.Millisecond):
 		}
 	}

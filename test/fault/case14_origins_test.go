@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -27,6 +28,8 @@ const (
 
 	routeHost, filterHost, backendHost = "route.origin.example.com", "filter.origin.example.com", "backend.origin.example.com"
 	filteredListener                   = "filtered"
+	// elsewhereGateway has no strict proxies.
+	elsewhereGateway = "elsewhere"
 )
 
 // origin is an object that a proxy refuses after an edit. It was served before, and its host is to be answered either way.
@@ -41,12 +44,13 @@ type origin struct {
 
 // TestCase14Origins edits a route, a listener's filters and an XBackend so that some proxies of a fleet refuse what comes of it. The object
 // at fault says so in Envoy's words, and no other does. Everything is served as it was, nothing else waits, and a new proxy gets what is
-// good: with proxies at two replicas, and after one of these restarts.
+// good: with proxies at two replicas, and after one of these restarts. Another Gateway of the route serves what its own proxies take.
 //
 //nolint:paralleltest // it restarts a controller
 func TestCase14Origins(t *testing.T) {
 	c := begin(t, "14 origins", "a route, a listener filter and an XBackend that a proxy refuses")
 	w := newWorld(t)
+	elsewhere := w.Gateway(t, elsewhereGateway)
 	origins := w.makeOrigins(t)
 	proxies := []*corev1.Pod{
 		w.OneProxy(t, gatewayName),
@@ -65,6 +69,7 @@ func TestCase14Origins(t *testing.T) {
 		c.took(time.Since(start), o.name+" reported after", originLimit)
 		w.checkOrigins(t, c, fmt.Sprintf("spoiled-%d", i), proxies, origins[:i+1])
 	}
+	w.checkElsewhere(t, elsewhere)
 	proxies = append(proxies, w.strictProxy(t, "strict-c", "--disable-extensions", lacks))
 	w.checkOrigins(t, c, "new-proxy", proxies, origins)
 
@@ -75,6 +80,7 @@ func TestCase14Origins(t *testing.T) {
 	}
 	proxies = append(proxies, w.strictProxy(t, "strict-d", "--disable-extensions", lacks))
 	w.checkOrigins(t, c, "restarted", proxies, origins)
+	w.checkElsewhere(t, elsewhere)
 
 	for _, o := range origins {
 		start := time.Now()
@@ -95,7 +101,9 @@ func (w *world) makeOrigins(t *testing.T) []origin {
 			Name: filteredListener, Port: 80, Protocol: gwv1.HTTPProtocolType, Hostname: new(gwv1.Hostname(filterHost)),
 		})
 	})
-	route := w.Route(t, "origin-route", gatewayName, routeHost, serviceName)
+	route := live.HTTPRoute("origin-route", gatewayName, routeHost, serviceName)
+	route.Spec.ParentRefs = append(route.Spec.ParentRefs, gwv1.ParentReference{Name: elsewhereGateway})
+	w.Make(t, route)
 	w.Route(t, "origin-filter", gatewayName, filterHost, serviceName)
 	backend := &gwxv1alpha1.XBackend{ObjectMeta: metav1.ObjectMeta{Name: "origin-backend"}}
 	backend.Spec.Type, backend.Spec.Port.Number = gwxv1alpha1.BackendTypeEndpointSelector, live.EchoPort
@@ -116,8 +124,12 @@ func (w *world) routeOrigin(route *gwv1.HTTPRoute) origin {
 			w.edit(t, route, func(r *gwv1.HTTPRoute) {
 				r.Spec.Rules = append(r.Spec.Rules, *r.Spec.Rules[0].DeepCopy())
 				r.Spec.Rules[1].Matches = []gwv1.HTTPRouteMatch{{Path: &gwv1.HTTPPathMatch{
-					Type: new(gwv1.PathMatchRegularExpression), Value: new("/[a-z]{500}"),
+					Type: new(gwv1.PathMatchRegularExpression), Value: new("/[a-z]{500}/"),
 				}}}
+				r.Spec.Rules[1].Filters = []gwv1.HTTPRouteFilter{{
+					Type:                  gwv1.HTTPRouteFilterRequestHeaderModifier,
+					RequestHeaderModifier: &gwv1.HTTPHeaderFilter{Set: []gwv1.HTTPHeader{{Name: newRuleHeader, Value: "yes"}}},
+				}}
 			})
 		},
 		mend: func(t *testing.T) {
@@ -130,6 +142,34 @@ func (w *world) routeOrigin(route *gwv1.HTTPRoute) origin {
 			return conditionsOf(route), nil
 		},
 	}
+}
+
+// newRuleHeader is what the new rule of the route adds to requests.
+const newRuleHeader = "X-New-Rule"
+
+// checkElsewhere checks that a Gateway whose proxies refuse nothing serves the route as it is now, and that the route says so.
+func (w *world) checkElsewhere(t *testing.T, address string) {
+	t.Helper()
+	live.Eventually(t, originLimit, 50*time.Millisecond, func(ctx context.Context) error {
+		answer, err := w.Request(ctx, address+"/"+strings.Repeat("a", 500), routeHost)
+		if err == nil && answer.Headers[newRuleHeader] == nil {
+			err = fmt.Errorf("gateway %s does not serve the new rule of the route", elsewhereGateway)
+		}
+		return err
+	})
+	live.Eventually(t, originLimit, 50*time.Millisecond, func(ctx context.Context) error {
+		route := &gwv1.HTTPRoute{}
+		if err := w.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "origin-route"}, route); err != nil {
+			return fmt.Errorf("get the route: %w", err)
+		}
+		for _, parent := range route.Status.Parents {
+			if c := meta.FindStatusCondition(parent.Conditions, programmed); parent.ParentRef.Name == elsewhereGateway &&
+				c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == route.Generation {
+				return nil
+			}
+		}
+		return fmt.Errorf("the route is not programmed for gateway %s: %+v", elsewhereGateway, route.Status.Parents)
+	})
 }
 
 func conditionsOf(route *gwv1.HTTPRoute) []metav1.Condition {

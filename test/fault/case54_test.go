@@ -38,7 +38,7 @@ func comesBack(t *testing.T) {
 	c := begin(t, "54", "everything that can be removed comes back")
 	seed := *pairSeed
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("pairs by -seed=%d", seed)
 	w := newCatchAllWorld(t)

@@ -25,8 +25,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// removable is something that can be removed from a Gateway and brought back. It needs little else: a proxy that serves nothing else lets go
-// of the most.
+// removable is something that can be removed from a Gateway and brought back. It needs little else: a proxy that serves nothing else lets
+// go of the most.
 type removable struct {
 	name string
 	add  func(t *testing.T, s *site) *part

@@ -65,8 +65,8 @@ func comesBack(t *testing.T) {
 	c.answers("bystander", beside.Stop())
 }
 
-// batches says what is removed at the same time, each group on a Gateway of its own. In CI there is one batch: the first seven are removed
-// alone, the rest in pairs. At full length everything is removed alone, and then everything in pairs.
+// batches says what is removed at the same time, each group on a Gateway of its own. In CI there is one batch: the first six are removed
+// alone, the rest in pairs. At full length everything is removed alone and in pairs. No batch has more than 13 Gateways.
 func batches(random *rand.Rand) [][][]removable {
 	alone := func(list []removable) [][]removable {
 		var groups [][]removable
@@ -76,9 +76,9 @@ func batches(random *rand.Rand) [][][]removable {
 		return groups
 	}
 	if testing.Short() {
-		return [][][]removable{append(alone(removables[:7]), pairs(random, removables[7:])...)}
+		return [][][]removable{append(alone(removables[:6]), pairs(random, removables[6:])...)}
 	}
-	return [][][]removable{alone(removables), pairs(random, removables)}
+	return [][][]removable{alone(removables[:13]), append(alone(removables[13:]), pairs(random, removables)...)}
 }
 
 // pairs puts everything into random pairs. One is left alone when the number is odd.

@@ -76,7 +76,7 @@ func parse(m *statusv3.ClientConfig) entry {
 				r := xds.Refusal{
 					Type: t, Table: parts[0], Name: parts[1], Routes: parts[3:], Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
 				}
-				r.Filters, r.Together, r.Taken = strings.Contains(parts[2], detailFilters), strings.Contains(parts[2], detailTogether), strings.Contains(parts[2], detailTaken)
+				r.Filters, r.Together = strings.Contains(parts[2], detailFilters), strings.Contains(parts[2], detailTogether)
 				e.refusals = append(e.refusals, r)
 			}
 		}
@@ -88,7 +88,6 @@ func parse(m *statusv3.ClientConfig) entry {
 const (
 	detailFilters  = "f"
 	detailTogether = "t"
-	detailTaken    = "a"
 )
 
 func detailsOf(r xds.Refusal) string {
@@ -98,9 +97,6 @@ func detailsOf(r xds.Refusal) string {
 	}
 	if r.Together {
 		details += detailTogether
-	}
-	if r.Taken {
-		details += detailTaken
 	}
 	return details
 }

@@ -68,12 +68,13 @@ func (q *quarantine) release() {
 		}
 		delete(q.routes, p)
 		q.setRoutes(p.route)
-		q.to.Peers.Withdraw(p.key())
+		q.to.Peers.Withdraw(p.offerKey())
 	}
 	for key, entry := range q.filters {
 		if !slices.EqualFunc(q.graph.filtersOf(key), entry.refused, sameFilter) {
 			delete(q.filters, key)
 			q.graph.quarantinedFilters.Delete(key)
+			q.to.Peers.Withdraw(filtersKey(key))
 		}
 	}
 	for r := range q.hosts {

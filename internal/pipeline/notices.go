@@ -34,13 +34,7 @@ func (q *quarantine) publish(changes []xds.Change) {
 		q.to.Proofs.Refuse(n.kind, n.key, n.gateway, strings.FieldsFunc(n.listeners, func(r rune) bool { return r == '\n' }), message)
 	}
 	q.told = notices
-	for p, entry := range q.routes {
-		if entry.level == lastGood {
-			if body, err := entry.good.Encode(); err == nil {
-				q.to.Peers.Offer(p.key(), digestOf(entry.refused), body)
-			}
-		}
-	}
+	q.offer()
 	for r := range q.hosts {
 		q.to.Proxies.Excuse(r.group, xds.Refusal{Type: xds.VirtualHost, Table: r.table, Name: r.name, Version: r.version})
 	}
@@ -64,10 +58,7 @@ func (q *quarantine) notices() map[notice]string {
 	}
 	for r, reason := range q.hosts {
 		message := fmt.Sprintf("a proxy of Gateway %s refused host %s: %s; it goes on with what it had", route.GatewayOf(r.table), r.name, reason)
-		switch {
-		case r.taken:
-			message += ", and other proxies serve the new version"
-		case r.together:
+		if r.together {
 			message += "; each rule alone is accepted"
 		}
 		for name := range strings.SplitSeq(r.routes, "\n") {
@@ -82,33 +73,33 @@ func (q *quarantine) notices() map[notice]string {
 	return notices
 }
 
-// noticeRoute tells a route in quarantine. If it is as it was when it was good, the cause is one of the objects that it has settings from, which are told too.
+// noticeRoute tells a route in quarantine. If it is as it was when it was good, the cause is one of the objects that it has settings from, and they are told instead.
 func (q *quarantine) noticeRoute(notices map[notice]string, p place, entry *quarantined) {
 	kind, key := splitRouteKey(p.route)
 	generation := entry.refused.Outcome.Generation
 	origins := entry.refused.Origins(entry.rules)
 	elsewhere := entry.level == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
-	message := fmt.Sprintf("a proxy of Gateway %s refused generation %d: %s", p.gateway, generation, entry.reason)
-	if elsewhere {
-		message = fmt.Sprintf("a proxy of Gateway %s refused what the route has from %s: %s", p.gateway, strings.Join(origins, ", "), entry.reason)
-	}
-	for _, origin := range origins {
-		if of, name := splitRouteKey(origin); elsewhere || entry.level != lastGood {
-			notices[notice{subject: subject{of, name}, gateway: p.gateway}] = fmt.Sprintf(
-				"a proxy of Gateway %s refused what %s %s has from it: %s; see the route for what is served instead", p.gateway, kind, key, entry.reason)
-		}
-	}
+	instead := "its requests are answered 500 until the route changes"
 	switch {
 	case elsewhere:
-		message += "; what was served before still is, until one of them changes"
+		instead = "what was served before still is, until it changes"
 	case entry.level == lastGood:
-		message += fmt.Sprintf("; generation %d is served instead, until the route changes", entry.good.Outcome.Generation)
-	case entry.level == closed:
-		message += "; its requests are answered 500 until the route changes"
-	default:
-		message += "; the route is left out until it changes"
+		instead = fmt.Sprintf("generation %d is served instead, until the route changes", entry.good.Outcome.Generation)
+	case entry.level == leftOut:
+		instead = "the route is left out until it changes"
 	}
-	notices[notice{subject: subject{kind, key}, gateway: p.gateway}] = message
+	if !elsewhere {
+		notices[notice{subject: subject{kind, key}, gateway: p.gateway}] = fmt.Sprintf(
+			"a proxy of Gateway %s refused generation %d: %s; %s", p.gateway, generation, entry.reason, instead)
+	}
+	if entry.level == lastGood && !elsewhere {
+		return
+	}
+	for _, origin := range origins {
+		of, name := splitRouteKey(origin)
+		notices[notice{subject: subject{of, name}, gateway: p.gateway}] = fmt.Sprintf(
+			"a proxy of Gateway %s refused what %s %s has from it: %s; %s", p.gateway, kind, key, entry.reason, instead)
+	}
 }
 
 // noticeResource tells the objects that a refused cluster, listener or secret belongs to.

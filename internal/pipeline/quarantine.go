@@ -1,10 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -23,21 +19,14 @@ const (
 	maxReason = 1024
 )
 
-// Peers is where other replicas find out what is served instead of a route that is in quarantine, so that all serve the same.
-type Peers interface {
-	// Offer shows what is served instead of the version that is refused, and Withdraw that nothing is any more.
-	Offer(key, refused string, instead []byte)
-	Withdraw(key string)
-}
-
 // refusal is what a proxy refuses.
 type refusal struct {
 	group string
 	typ   xds.Type
 	name  string
 	// The rest is for a virtual host: its table and version, and the names of its routes, one on each line.
-	table, version, routes   string
-	filters, together, taken bool
+	table, version, routes string
+	filters, together      bool
 }
 
 // Refused takes in what a proxy of a Gateway refuses. It never blocks.
@@ -47,7 +36,7 @@ func (p *Pipeline) Refused(proxy xds.Identity, r xds.Refusal) {
 	case xds.VirtualHost:
 		p.config.inbox.refuse(refusal{
 			group: proxy.Gateway, typ: r.Type, name: r.Name, table: r.Table, version: r.Version, routes: strings.Join(r.Routes, "\n"),
-			filters: r.Filters, together: r.Together, taken: r.Taken,
+			filters: r.Filters, together: r.Together,
 		}, reason)
 	case xds.Cluster, xds.Listener, xds.Secret:
 		p.config.inbox.refuse(refusal{group: proxy.Gateway, typ: r.Type, name: r.Name}, reason)
@@ -56,16 +45,8 @@ func (p *Pipeline) Refused(proxy xds.Identity, r xds.Refusal) {
 	}
 }
 
-// Offered takes in what another replica serves instead of a route. It never blocks.
-func (p *Pipeline) Offered(key, refused string, instead []byte) {
-	p.config.inbox.offer(key, refused, instead)
-}
-
 // place is a route at one Gateway.
 type place struct{ route, gateway string }
-
-// key is how replicas call it.
-func (p place) key() string { return p.route + "@" + p.gateway }
 
 // level is what is served instead of a refused version.
 type level uint8
@@ -137,11 +118,6 @@ type quarantine struct {
 	told map[notice]string
 }
 
-type offer struct {
-	refused string
-	instead []byte
-}
-
 func newQuarantine(g *graph, to Outputs) *quarantine {
 	return &quarantine{
 		graph: g, to: to, good: map[place]route.Resolved{}, goodFilters: map[string][]ir.ExternalAuth{}, routes: map[place]*quarantined{},
@@ -175,7 +151,7 @@ func (q *quarantine) refuseHost(r refusal, reason string) {
 	}
 	full := len(q.routes)+len(q.filters) >= maxQuarantined
 	switch {
-	case r.together || r.taken || full:
+	case r.together || full:
 		q.hosts[r] = reason
 	case r.filters:
 		q.refuseFilters(r, reason)
@@ -223,7 +199,7 @@ func (q *quarantine) refuseRoute(p place, rules []string, reason string) {
 		entry.good, entry.level = good, lastGood
 	}
 	q.routes[p] = entry
-	q.consider(p)
+	q.considerRoute(p)
 	q.setRoutes(p.route)
 }
 
@@ -243,45 +219,6 @@ func (q *quarantine) setRoutes(key string) {
 	}
 }
 
-// takeOffer takes in what another replica serves instead of a route. Of several, all replicas take the same: that of the highest generation.
-func (q *quarantine) takeOffer(key string, o offer) {
-	if known, ok := q.offers[key]; !ok && len(q.offers) >= maxRefusals || ok && known.refused == o.refused && bytes.Compare(known.instead, o.instead) >= 0 {
-		return
-	}
-	q.offers[key] = o
-	id, gateway, _ := strings.Cut(key, "@")
-	if p := (place{id, gateway}); q.routes[p] != nil && q.consider(p) {
-		q.setRoutes(p.route)
-	}
-}
-
-// consider compares what is served instead of a route with what another replica offers, and says whether that is to be served.
-func (q *quarantine) consider(p place) bool {
-	o, offered := q.offers[p.key()]
-	entry := q.routes[p]
-	if !offered || o.refused != digestOf(entry.refused) {
-		return false
-	}
-	theirs, err := route.Decode(o.instead)
-	if err != nil || theirs.SameRules(entry.refused) {
-		return false
-	}
-	if entry.level == lastGood {
-		own, _ := entry.good.Encode()
-		if cmp.Or(cmp.Compare(theirs.Outcome.Generation, entry.good.Outcome.Generation), bytes.Compare(o.instead, own)) <= 0 {
-			return false
-		}
-	}
-	entry.good, entry.level = theirs, lastGood
-	return true
-}
-
-func digestOf(r route.Resolved) string {
-	text, _ := r.Encode()
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
-
 // refuseFilters puts the filters of a listener in quarantine. Where no good ones are known, requests are answered 500.
 func (q *quarantine) refuseFilters(r refusal, reason string) {
 	listeners, _ := q.graph.tableListeners.Get(nil, r.table)
@@ -295,10 +232,11 @@ func (q *quarantine) refuseFilters(r refusal, reason string) {
 		q.graph.quarantinedFilters.Set(key, *known)
 		return
 	}
-	entry := quarantinedFilters{refused: owner.Filters, instead: []ir.ExternalAuth{{}}, reason: reason}
+	entry := &quarantinedFilters{refused: owner.Filters, instead: []ir.ExternalAuth{{}}, reason: reason}
 	if good, known := q.goodFilters[key]; known && !slices.EqualFunc(good, owner.Filters, sameFilter) {
 		entry.instead, entry.good = good, true
 	}
-	q.filters[key] = &entry
-	q.graph.quarantinedFilters.Set(key, entry)
+	q.filters[key] = entry
+	q.considerFilters(key)
+	q.graph.quarantinedFilters.Set(key, *entry)
 }

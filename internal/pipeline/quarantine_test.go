@@ -240,16 +240,16 @@ spec:
 	l.serves(t, p, "infra/web", "/two")
 }
 
-func TestARouteThatAnotherProxyTookIsOnlyReported(t *testing.T) {
+func TestAHostThatIsRefusedOnlyAsAWholeIsReportedAndExcused(t *testing.T) {
 	t.Parallel()
 	l := &listening{live: true}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/"))
 	p.config.step()
 	l.said = nil
-	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Taken = true })
+	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Together = true })
 	p.config.step()
-	l.heard(t, "refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused host *: no such thing; it goes on with what it had, and other proxies serve the new version",
+	l.heard(t, "refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused host *: no such thing; it goes on with what it had; each rule alone is accepted",
 		"excuse infra/web/80 *")
 	l.serves(t, p, "infra/web", "/")
 }
@@ -295,9 +295,7 @@ spec:
 	}
 	slices.Sort(l.said)
 	l.heard(t,
-		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused what the route has from XBackend/infra/x: no such thing; "+
-			"what was served before still is, until one of them changes",
-		"refuse XBackend infra/x []: a proxy of Gateway infra/web refused what HTTPRoute infra/r has from it: no such thing; see the route for what is served instead",
+		"refuse XBackend infra/x []: a proxy of Gateway infra/web refused what HTTPRoute infra/r has from it: no such thing; what was served before still is, until it changes",
 		"route infra/r generation 1")
 	put(t, p, backend(3, "better"))
 	p.config.step()

@@ -8,16 +8,14 @@ func (c *Cache) Excuse(groupName string, r Refusal) {
 	name := scopeOf(r.Table, r.Name)
 	if n := g.resources[Scope][name]; n != nil {
 		g.excused[resourceName{Scope, name}] = n.Version()
-		if n.good != nil {
-			g.refuse(Scope, name, n.Version())
-		}
+		g.refuse(Scope, name, n.Version())
 	}
 	if t := g.tables[r.Table]; t != nil && t.current != nil {
 		g.excused[resourceName{RouteTable, r.Table}] = t.current.version
 	}
 	for s := range g.streams {
 		s.mu.Lock()
-		s.report()
+		s.advance()
 		s.mu.Unlock()
 	}
 }

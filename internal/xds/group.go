@@ -170,7 +170,8 @@ func (g *group) replace(t Type, name string, before, after *named) {
 // refuse has proxies get the last good version of what one of them refused, unless another has taken it. It is called with the group locked.
 func (g *group) refuse(t Type, name, version string) {
 	n := g.resources[t][name]
-	if n == nil || n.refused || n.Version() != version || n.taken.Load() {
+	if n == nil || n.refused || n.good == nil || n.Version() != version || n.taken.Load() {
+		// Without a good version, which is not known after a restart, proxies that refuse it go on with what they have.
 		return
 	}
 	n.refused = true
@@ -179,12 +180,6 @@ func (g *group) refuse(t Type, name, version string) {
 	for s := range g.streams {
 		s.notify(&different)
 	}
-}
-
-// taken says whether a proxy has acknowledged the scope of a domain as it is.
-func (g *group) taken(table, domain string) bool {
-	n := g.resources[Scope][scopeOf(table, domain)]
-	return n != nil && n.taken.Load()
 }
 
 // lookup returns what proxies see under a name, nil if nothing. It is called with the group locked, except for Endpoints.

@@ -26,8 +26,6 @@ type Refusal struct {
 	Filters bool
 	// Together says that the proxy takes each of Routes alone, and not all of them.
 	Together bool
-	// Taken says that another proxy has acknowledged this version.
-	Taken bool
 	// Version is that of the resource. It is the same on every replica that wants the same.
 	Version string
 	// Reason is the proxy's own.

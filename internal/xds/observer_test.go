@@ -21,7 +21,7 @@ func (j journal) Holds(_ xds.Identity, state string) { j <- "holds " + state }
 func (j journal) Leaves(xds.Identity)                {}
 func (j journal) Refused(_ xds.Identity, r xds.Refusal) {
 	note := ""
-	for word, is := range map[string]bool{" filters": r.Filters, " together": r.Together, " taken": r.Taken} {
+	for word, is := range map[string]bool{" filters": r.Filters, " together": r.Together} {
 		if is {
 			note += word
 		}

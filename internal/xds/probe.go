@@ -41,6 +41,8 @@ type search struct {
 	// used is the highest number of probes the proxy holds.
 	used   int
 	guilty []part
+	// scope is the host of a refused scope, which is known to be refused whatever becomes of its parts; nil for a table.
+	scope *part
 	// apart are the refused hosts of which each route is judged for itself, until one is found guilty.
 	apart map[string]part
 }
@@ -53,7 +55,9 @@ type part struct {
 	// single says that the host has been taken apart, and filters that this is the part without routes.
 	single  bool
 	filters bool
-	reason  string
+	// together says that none of its parts is refused alone.
+	together bool
+	reason   string
 }
 
 // hostInDoubt is a virtual host that a search is among.
@@ -80,14 +84,19 @@ func (s *stream) searchScope(d *delivery, name, reason string) {
 		}
 		table, domain, _ := strings.Cut(name, scopeSeparator)
 		if refused.host != nil {
-			s.startSearch(table, refused.header, []hostInDoubt{{domain, refused.host}}, reason)
+			search := s.startSearch(table, refused.header, []hostInDoubt{{domain, refused.host}}, reason)
+			if len(search.todo) == 1 {
+				whole := search.todo[0][0]
+				whole.together, whole.reason = true, reason
+				search.scope = &whole
+			}
 			continue
 		}
 		s.searchTable(table, tableParts{header: refused.header, hosts: refused.wild}, reason)
 	}
 }
 
-func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt, reason string) {
+func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt, reason string) *search {
 	p := &search{table: table, header: header, reason: reason, apart: map[string]part{}}
 	var parts []part
 	for _, h := range hosts {
@@ -98,6 +107,7 @@ func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt
 	}
 	p.todo = split(parts, maxProbes)
 	s.searches = append(s.searches, p)
+	return p
 }
 
 // split cuts a list into at most n lists of about the same length.
@@ -197,9 +207,13 @@ func guiltyProbes(count int, verdict string) map[int]string {
 func (s *stream) convict(p *search) {
 	for _, domain := range slices.Sorted(maps.Keys(p.apart)) {
 		// Each route would do; together they would not.
-		p.guilty = append(p.guilty, p.apart[domain])
+		found := p.apart[domain]
+		found.together = true
+		p.guilty = append(p.guilty, found)
 	}
-	whole := func(found part) bool { return !found.single && len(routesOf(found.host)) > 1 }
+	if len(p.guilty) == 0 && p.scope != nil {
+		p.guilty = append(p.guilty, *p.scope)
+	}
 	if len(p.guilty) == 0 {
 		s.observer.Refused(s.identity, Refusal{Type: RouteTable, Name: p.table, Reason: p.reason})
 		return
@@ -215,7 +229,7 @@ func (s *stream) convict(p *search) {
 		}
 		refusal := Refusal{
 			Type: VirtualHost, Name: part.domain, Table: p.table, Version: part.version, Reason: part.reason,
-			Filters: part.filters, Together: whole(part), Taken: s.group.taken(p.table, part.domain),
+			Filters: part.filters, Together: part.together,
 		}
 		for _, route := range routesOf(part.host) {
 			refusal.Routes = append(refusal.Routes, route.GetName())

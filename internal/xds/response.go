@@ -16,12 +16,14 @@ type response struct {
 	resources []versioned
 	removed   []string
 	salt      string
+	// before has the versions that were sent last of what it changes or removes.
+	before map[string]string
 }
 
 var _ cachev3.DeltaResponse = (*response)(nil)
 
 func newResponse(t Type) *response {
-	return &response{typ: t, delivery: delivery{versions: map[string]string{}}}
+	return &response{typ: t, delivery: delivery{versions: map[string]string{}}, before: map[string]string{}}
 }
 
 func (r *response) add(name string, resource versioned) {

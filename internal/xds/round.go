@@ -65,12 +65,7 @@ func (s *stream) step() bool {
 		s.round.usable = s.round.tables
 		s.round.phase = sendingUsers
 	case sendingUsers:
-		for _, t := range users {
-			if s.round.held[t] != nil && t != Scope && !s.answered(Scope) || !s.handHeld(t) {
-				return false
-			}
-		}
-		if !s.handScopesAgain() {
+		if !s.handUsers() || !s.handScopesAgain() {
 			return false
 		}
 		s.round.phase = removing
@@ -84,12 +79,29 @@ func (s *stream) step() bool {
 	return true
 }
 
+// handUsers hands over scopes, listeners and route tables, and says whether none are left.
+func (s *stream) handUsers() bool {
+	for _, t := range users {
+		if s.round.held[t] != nil && t != Scope && !s.answered(Scope) {
+			return false
+		}
+		if s.round.held[t] != nil && s.awaitsVerdict(t) {
+			s.subscriptions[t].takeBack(s.round.held[t])
+			s.round.held[t] = nil
+		}
+		if !s.handHeld(t) {
+			return false
+		}
+	}
+	return true
+}
+
 // begin starts a round if there is anything to do.
 func (s *stream) begin() bool {
 	found := false
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable} {
 		own := &s.subscriptions[t]
-		if !own.active {
+		if !own.active || s.awaitsVerdict(t) {
 			continue
 		}
 		own.joined = true

@@ -258,8 +258,30 @@ func TestARefusedScopeThatIsDeletedHoldsNothingBack(t *testing.T) {
 	p.refuse(one, "no such thing")
 	p.expect(listenerURL, []string{"probe/0"}, nil)
 	p.expect(listenerURL, nil, []string{"probe/0"})
-	j.expect(t, "refused route_table  t1 []: no such thing")
+	j.expect(t, "refused virtual_host t1 b.example [] together: no such thing")
 	state := c.cache.Apply([]xds.Change{removed(host(t, "b.example", ""))})[group]
 	p.expect(scopeURL, nil, []string{"t1|a.example", "t1|b.example"})
+	j.expect(t, "holds "+state)
+}
+
+// A listener that looks for its hosts in a route table from now on would find none, since the table is refused as a whole for the host that the scope was refused for.
+func TestAListenerWaitsUntilItIsKnownWhatBecomesOfARefusedScope(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := scoped(t, j)
+	routes := []*routev3.Route{{Name: "HTTPRoute/shop/bad/0"}}
+	bad := xds.Change{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example", Resource: resource(t, &routev3.VirtualHost{Name: "b", Routes: routes})}
+	plain := listener(t, "l1", "plain")
+	plain.Tables = []string{"t1"}
+	c.cache.Apply([]xds.Change{bad, plain})
+	p.refuse(p.receive(), "no such thing")
+	judgeProbes(t, p)
+	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
+	p.hearsNothing()
+	state := c.cache.Apply([]xds.Change{host(t, "b.example", "")})[group]
+	p.expect(scopeURL, []string{"t1|b.example"}, nil)
+	p.expect(listenerURL, []string{"l1"}, nil)
+	p.subscribe(routeURL, "t1")
+	p.expect(routeURL, []string{"t1"}, nil)
 	j.expect(t, "holds "+state)
 }

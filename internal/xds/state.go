@@ -46,6 +46,26 @@ func (s *stream) doubtful() bool {
 	return false
 }
 
+// awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in a route table from now on
+// would have none of them: the table has the same hosts as the scopes, and would be refused as a whole.
+func (s *stream) awaitsVerdict(t Type) bool {
+	if t != Listener && t != RouteTable {
+		return false
+	}
+	scopes := &s.subscriptions[Scope]
+	return len(scopes.careful) > 0 || s.unexcused(Scope)
+}
+
+// unexcused says whether a resource of a type is refused, and nobody has been told.
+func (s *stream) unexcused(t Type) bool {
+	for name, version := range s.subscriptions[t].doubted {
+		if s.group.excused[resourceName{t, name}] != version {
+			return true
+		}
+	}
+	return false
+}
+
 // keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it can not use.
 func (s *stream) keep() {
 	if !s.doubtful() {
@@ -104,14 +124,8 @@ func (s *stream) holds() bool {
 		return false
 	}
 	for _, t := range []Type{RouteTable, Scope} {
-		own := &s.subscriptions[t]
-		if len(own.careful) > 0 {
+		if len(s.subscriptions[t].careful) > 0 || s.unexcused(t) {
 			return false
-		}
-		for name, version := range own.doubted {
-			if s.group.excused[resourceName{t, name}] != version {
-				return false
-			}
 		}
 	}
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable, Secret} {

@@ -246,14 +246,37 @@ func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
 
 // put regards a resource as sent.
 func (s *subscription) put(r *response, name string, resource versioned) {
+	if before, held := s.sent[name]; held {
+		r.before[name] = before
+	}
 	s.sent[name] = resource.Version()
 	r.add(name, resource)
+}
+
+// takeBack regards a response as never made.
+func (s *subscription) takeBack(r *response) {
+	for name, version := range r.versions {
+		before, held := r.before[name]
+		switch {
+		case version == "" && !held:
+			s.absent[name] = struct{}{}
+			continue
+		case version == "":
+			s.removed[name] = struct{}{}
+		default:
+			s.changed[name] = struct{}{}
+		}
+		if delete(s.sent, name); held {
+			s.sent[name] = before
+		}
+	}
 }
 
 // takeRemovals puts the removal of those names into a response that are still to be removed.
 func (s *subscription) takeRemovals(r *response, names []string) {
 	for _, name := range names {
 		if _, still := s.removed[name]; still {
+			r.before[name] = s.sent[name]
 			delete(s.sent, name)
 			delete(s.doubted, name)
 			delete(s.careful, name)

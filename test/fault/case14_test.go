@@ -46,7 +46,7 @@ func TestCase14ForcedNACK(t *testing.T) {
 		t.Errorf("these are not Envoy's words: %s", words)
 	}
 
-	w.announced(t, culprit, words)
+	w.announced(t, culprit)
 
 	c.took(w.onProxy(t, strict, "other-0"), "others advance within", limit)
 	c.took(w.onProxy(t, strict, "other-1"), "and again within", limit)
@@ -73,9 +73,13 @@ func TestCase14ForcedNACK(t *testing.T) {
 }
 
 // announced waits for the event that repeats what a route was told.
-func (w *world) announced(t *testing.T, route *gwv1.HTTPRoute, words string) {
+func (w *world) announced(t *testing.T, route *gwv1.HTTPRoute) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
+		_, _, words, err := w.conditionOf(ctx, route, programmed)
+		if err != nil {
+			return err
+		}
 		var events eventsv1.EventList
 		if err := w.List(ctx, &events, client.InNamespace(route.Namespace)); err != nil {
 			return fmt.Errorf("list events: %w", err)

@@ -10,6 +10,7 @@ import (
 	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
 	caresv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
@@ -19,8 +20,12 @@ const leastRefresh = 5 * time.Second
 
 // external has the proxy ask for the addresses of a name, for as long as their records are valid. The name is taken as it is: with the search
 // domains of a pod it could mean a Service of the cluster.
+//
+// The cluster is ready at once, and answers 503 until the name is resolved. Otherwise Envoy would not acknowledge any cluster before this one is resolved, and a name
+// that is never answered would hold back every change of the proxy.
 func external(c *clusterv3.Cluster, hostname string, port int32) {
 	c.EdsClusterConfig = nil
+	c.WaitForWarmOnInit = wrapperspb.Bool(false)
 	c.ClusterDiscoveryType = &clusterv3.Cluster_ClusterType{ClusterType: &clusterv3.Cluster_CustomClusterType{
 		Name: "envoy.cluster.dns",
 		TypedConfig: wire.Any(&dnsv3.DnsCluster{

@@ -32,6 +32,9 @@ func TestExternalHostname(t *testing.T) {
 			socket.GetAddress() != "api.example.com" || socket.GetPortValue() != 443 {
 			t.Errorf("cluster: %v", c)
 		}
+		if c.GetWaitForWarmOnInit() == nil || c.GetWaitForWarmOnInit().GetValue() {
+			t.Error("a name that is never answered holds back all other clusters")
+		}
 	})
 	t.Run("one that can not be trusted is not asked for", func(t *testing.T) {
 		t.Parallel()

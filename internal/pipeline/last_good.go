@@ -95,6 +95,20 @@ func (g *graph) filtersOf(key string) []ir.ExternalAuth {
 	return r.Listeners[i].Filters
 }
 
+// replacesFilters says whether filters from before may be served instead of refused ones. Whether they may still ask a backend in another namespace is known only of those that the
+// refused ones ask too.
+func replacesFilters(key string, good, refused []ir.ExternalAuth) bool {
+	if slices.EqualFunc(good, refused, sameFilter) {
+		return false
+	}
+	gateway, _ := splitKey(key)
+	return !slices.ContainsFunc(good, func(f ir.ExternalAuth) bool {
+		backend, ok := ir.ParseBackend(f.Backend)
+		asked := slices.ContainsFunc(refused, func(r ir.ExternalAuth) bool { return r.Backend == f.Backend })
+		return f.Backend == "" || !asked && (!ok || backend.Object.Namespace != ir.ParseName(gateway).Namespace)
+	})
+}
+
 func sameFilter(a, b ir.ExternalAuth) bool { return reflect.DeepEqual(a, b) }
 
 // listenersServed are the listeners of a table, with filters in quarantine replaced.

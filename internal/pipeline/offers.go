@@ -62,8 +62,12 @@ func (q *quarantine) offer() {
 
 // takeOffer takes in what another replica serves instead.
 func (q *quarantine) takeOffer(key string, o offer) {
-	if known, ok := q.offers[key]; !ok && len(q.offers) >= maxRefusals || ok && known.refused == o.refused && bytes.Compare(known.instead, o.instead) >= 0 {
+	if known, ok := q.offers[key]; ok && known.refused == o.refused && bytes.Compare(known.instead, o.instead) >= 0 {
 		return
+	}
+	if len(q.offers) >= maxRefusals {
+		// What is still served elsewhere is offered again when a replica is followed anew.
+		q.offers = map[string]offer{}
 	}
 	q.offers[key] = o
 	if listener, filters := strings.CutPrefix(key, filtersPrefix); filters {
@@ -86,7 +90,7 @@ func (q *quarantine) considerRoute(p place) bool {
 		return false
 	}
 	theirs, err := route.Decode(o.instead)
-	if err != nil || theirs.SameRules(entry.refused) {
+	if err != nil || !theirs.Replaces(entry.refused) {
 		return false
 	}
 	if entry.level == lastGood {
@@ -107,7 +111,7 @@ func (q *quarantine) considerFilters(listener string) bool {
 		return false
 	}
 	var theirs []ir.ExternalAuth
-	if json.Unmarshal(o.instead, &theirs) != nil {
+	if json.Unmarshal(o.instead, &theirs) != nil || !replacesFilters(listener, theirs, entry.refused) {
 		return false
 	}
 	if own, _ := json.Marshal(entry.instead); entry.good && bytes.Compare(o.instead, own) <= 0 {

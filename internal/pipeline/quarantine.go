@@ -92,8 +92,8 @@ type substitutes map[string]*quarantined
 // apply has them served.
 func (s substitutes) apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
-		if r.SameRules(q.refused) {
-			r = r.With(gateway, q.instead())
+		if r.SameRules(q.refused) && slices.Contains(r.Gateways(), gateway) {
+			r = r.With(gateway, q.instead().On(r))
 		}
 	}
 	return r
@@ -188,14 +188,16 @@ func (q *quarantine) refuseRoute(p place, rules []string, reason string) {
 		return
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.refused) {
-		known.level = min(known.level+1, leftOut)
-		q.setRoutes(p.route)
+		if _, served := current.Instead[p.gateway]; served {
+			known.level = min(known.level+1, leftOut)
+			q.setRoutes(p.route)
+		}
 		return
 	}
 	part := current
 	part.Instead = nil
 	entry := &quarantined{refused: part.Part(p.gateway), level: closed, rules: rules, reason: reason}
-	if good, ok := q.good[p]; ok && !good.SameRules(entry.refused) {
+	if good, ok := q.good[p]; ok && good.Replaces(entry.refused) {
 		entry.good, entry.level = good, lastGood
 	}
 	q.routes[p] = entry
@@ -233,7 +235,7 @@ func (q *quarantine) refuseFilters(r refusal, reason string) {
 		return
 	}
 	entry := &quarantinedFilters{refused: owner.Filters, instead: []ir.ExternalAuth{{}}, reason: reason}
-	if good, known := q.goodFilters[key]; known && !slices.EqualFunc(good, owner.Filters, sameFilter) {
+	if good, known := q.goodFilters[key]; known && replacesFilters(key, good, owner.Filters) {
 		entry.instead, entry.good = good, true
 	}
 	q.filters[key] = entry

@@ -240,6 +240,56 @@ spec:
 	l.serves(t, p, "infra/web", "/two")
 }
 
+// The last good version refers to a backend of another namespace. The refused one does not, so that nobody knows whether that is still allowed.
+func TestALastGoodVersionDoesNotOutliveAGrant(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	put(t, p, `
+kind: Service
+metadata: {namespace: other, name: far}
+spec: {ports: [{port: 80}]}
+---
+kind: ReferenceGrant
+metadata: {namespace: other, name: grant}
+spec:
+  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: infra}]
+  to: [{group: "", kind: Service}]
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: 1}
+spec:
+  parentRefs: [{name: web}]
+  rules: [{matches: [{path: {value: /far}}], backendRefs: [{namespace: other, name: far, port: 80}]}]
+`)
+	p.config.step()
+	put(t, p, aRoute(2, "/bad"))
+	p.config.step()
+	l.live = false
+	refuseHost(p, "infra/web", nil)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/bad 500")
+}
+
+func TestARouteInQuarantineLeavesWithItsGateway(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/good"))
+	p.config.step()
+	put(t, p, aRoute(2, "/bad"))
+	p.config.step()
+	l.live = false
+	refuseHost(p, "infra/web", nil)
+	p.config.step()
+	p.Put(store.Change{Kind: store.Gateway, Key: "infra/web"})
+	p.config.step()
+	p.config.step()
+	if keys := p.quarantine.graph.hosts.Keys(nil); len(keys) > 0 || len(p.quarantine.routes) > 0 || len(l.offers) > 0 {
+		t.Errorf("left are hosts %v, routes %v, offers %v", keys, p.quarantine.routes, l.offers)
+	}
+}
+
 func TestAHostThatIsRefusedOnlyAsAWholeIsReportedAndExcused(t *testing.T) {
 	t.Parallel()
 	l := &listening{live: true}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
@@ -66,6 +67,26 @@ func (r Resolved) Part(gateway string) Resolved {
 
 // SameRules says whether two versions of a route have proxies do the same.
 func (r Resolved) SameRules(other Resolved) bool { return reflect.DeepEqual(r.Rules, other.Rules) }
+
+// Replaces says whether an earlier version may be served instead of a refused one. Whether it may still refer to a backend in another namespace is known only of those that
+// the refused one refers to as well.
+func (r Resolved) Replaces(refused Resolved) bool {
+	if r.SameRules(refused) {
+		return false
+	}
+	return !slices.ContainsFunc(r.Backends, func(name string) bool {
+		backend, ok := ir.ParseBackend(name)
+		return !slices.Contains(refused.Backends, name) && (!ok || backend.Object.Namespace != r.Name.Namespace)
+	})
+}
+
+// On leaves of an earlier version the listeners that the route still attaches to.
+func (r Resolved) On(current Resolved) Resolved {
+	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
+		return !slices.ContainsFunc(current.Attachments, func(now Attachment) bool { return now.Gateway == a.Gateway && now.Listener == a.Listener })
+	})
+	return r
+}
 
 // Closed is the route with every rule answering 500, so that no wider route takes its requests.
 func (r Resolved) Closed() Resolved {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
@@ -32,7 +33,7 @@ import (
 	"github.com/gatewright/gatewright/test/bench/engine"
 )
 
-const host = "fast.example.com"
+const host, wildcard = "fast.example.com", "*.example.com"
 
 // configuration is all that an Envoy is told. What comes over a stream on a cluster is in the bootstrap here, and scopes are in a file.
 type configuration struct {
@@ -44,7 +45,7 @@ type configuration struct {
 type keyPair struct{ certificate, key []byte }
 
 // ours is what a Gateway with one route on a port in clear and on one with TLS becomes.
-func ours(backend int, keys keyPair) (*configuration, error) {
+func ours(backend int, domain string, keys keyPair) (*configuration, error) {
 	gateway := ir.Gateway{Name: ir.Name{Namespace: "bench", Name: "gateway"}, Fleet: ir.Fleet{Name: "gateway", UID: "bench", Class: "gatewright"}, Ports: []ir.Port{
 		{Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: "bench/gateway/80", ByHost: true}}},
 		{Number: 443, Protocol: ir.HTTPS, Chains: []ir.Chain{{
@@ -60,7 +61,7 @@ func ours(backend int, keys keyPair) (*configuration, error) {
 	static := bootstrap.GetStaticResources()
 	for _, port := range gateway.Ports {
 		static.Listeners = append(static.Listeners, listener.Listener(gateway.Name, port, nil))
-		vh := ir.VirtualHost{Table: port.Chains[0].RouteTable, Domain: host, Rules: []ir.Rule{{
+		vh := ir.VirtualHost{Table: port.Chains[0].RouteTable, Domain: domain, Rules: []ir.Rule{{
 			Name:    "HTTPRoute/bench/fast/0/0",
 			Match:   ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}},
 			Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: to.Name(), Weight: 1}}},
@@ -90,6 +91,9 @@ func scope(vh ir.VirtualHost) *routev3.ScopedRouteConfiguration {
 	table := proto.CloneOf(route.Table(vh.Table))
 	table.VirtualHosts = []*routev3.VirtualHost{proto.CloneOf(translated)}
 	key := vh.Table + "|" + vh.Domain
+	if strings.HasPrefix(vh.Domain, "*") {
+		key = vh.Table + "|*"
+	}
 	return &routev3.ScopedRouteConfiguration{
 		Name: key,
 		Key: &routev3.ScopedRouteConfiguration_Key{Fragments: []*routev3.ScopedRouteConfiguration_Key_Fragment{{

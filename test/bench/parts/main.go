@@ -50,8 +50,12 @@ func main() {
 	only := flag.String("only", "", "take away only parts whose names match this expression")
 	inTurn := flag.Bool("cumulative", false, "take parts away one after the other, instead of each by itself")
 	talk := flag.String("protocols", "", "only protocols whose names match this expression")
+	wild := flag.Bool("wildcard", false, "have the route for *.example.com instead of the host itself")
 	flag.Parse()
-	r := race{only: regexp.MustCompile(*only), talk: regexp.MustCompile(*talk), cumulative: *inTurn}
+	r := race{domain: host, only: regexp.MustCompile(*only), talk: regexp.MustCompile(*talk), cumulative: *inTurn}
+	if *wild {
+		r.domain = wildcard
+	}
 	exitOn(r.run(context.Background()))
 }
 
@@ -64,6 +68,8 @@ func exitOn(err error) {
 
 // race is what is compared.
 type race struct {
+	// domain is what the route is for.
+	domain     string
 	only, talk *regexp.Regexp
 	cumulative bool
 
@@ -117,7 +123,7 @@ func (r *race) answers(ctx context.Context) (*proxy, error) {
 func (r *race) lineUp(backend int, keys keyPair) []*subject {
 	without := func(name string, taken ...part) *subject {
 		return &subject{name: name, build: func() (*configuration, error) {
-			c, err := ours(backend, keys)
+			c, err := ours(backend, r.domain, keys)
 			for _, p := range taken {
 				if err == nil {
 					p.remove(c)

@@ -12,7 +12,7 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/route"
 )
 
-// A replica that was restarted does not know what was good before. So each replica offers what it serves instead of what is in quarantine, with a digest of what was
+// A replica that was restarted does not know what was good before. So each replica offers what it serves instead of what is in quarantine, with a digest of the rules that were
 // refused, and of several offers all replicas take the same one: that of the highest generation, then the one whose bytes sort last.
 
 // Peers is where other replicas find offers.
@@ -47,7 +47,7 @@ func (q *quarantine) offer() {
 			continue
 		}
 		if body, err := entry.good.Encode(); err == nil {
-			q.to.Peers.Offer(p.offerKey(), digestOf(entry.refused), body)
+			q.to.Peers.Offer(p.offerKey(), digestOf(entry.refused.Rules), body)
 		}
 	}
 	for key, entry := range q.filters {
@@ -86,7 +86,7 @@ func (q *quarantine) takeOffer(key string, o offer) {
 func (q *quarantine) considerRoute(p place) bool {
 	o, offered := q.offers[p.offerKey()]
 	entry := q.routes[p]
-	if !offered || o.refused != digestOf(entry.refused) {
+	if !offered || o.refused != digestOf(entry.refused.Rules) {
 		return false
 	}
 	theirs, err := route.Decode(o.instead)

@@ -414,7 +414,7 @@ func TestReplicasServeTheSameInstead(t *testing.T) {
 	fresh.serves(t, after, "infra/web", "/bad 500")
 	current, _ := before.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
 	for key, instead := range old.offers {
-		after.Offered(key, digestOf(before.quarantine.routes[place{"HTTPRoute/infra/r", "infra/web"}].refused), instead)
+		after.Offered(key, digestOf(before.quarantine.routes[place{"HTTPRoute/infra/r", "infra/web"}].refused.Rules), instead)
 	}
 	after.config.step()
 	fresh.serves(t, after, "infra/web", "/good")

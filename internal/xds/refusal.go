@@ -18,14 +18,13 @@ func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 	}
 	var refused []Refusal
 	for _, name := range guilty {
-		own.doubt(name, d.versions[name])
-		switch t {
-		case RouteTable:
+		wanted := own.doubt(name, d.versions[name])
+		switch {
+		case t == RouteTable && wanted:
 			s.searchTable(name, d.tables[name], reason)
-		case Scope:
+		case t == Scope && wanted:
 			s.searchScope(d, name, reason)
-		case Endpoints:
-		default:
+		case t == Cluster || t == Listener || t == Secret:
 			refused = append(refused, Refusal{Type: t, Name: name, Version: d.versions[name], Reason: reasonOf(name, reason)})
 		}
 	}
@@ -90,7 +89,7 @@ func reasonOf(name, reason string) string {
 func (s *subscription) suspect(d *delivery) {
 	count := 0
 	for name, version := range d.versions {
-		if version == "" || s.sent[name] != version {
+		if _, going := s.removed[name]; version == "" || s.sent[name] != version || going {
 			continue
 		}
 		count++

@@ -96,8 +96,12 @@ func (s *stream) handUsers() bool {
 	return true
 }
 
-// begin starts a round if there is anything to do.
+// begin starts a round if there is anything to do. A proxy that reconnects asks for all types before it answers anything, except for clusters while it warms some: so there is no
+// round before it has asked for clusters, and nothing is removed before its first answer, when it is known what it uses.
 func (s *stream) begin() bool {
+	if !s.subscriptions[Cluster].active {
+		return false
+	}
 	found := false
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable} {
 		own := &s.subscriptions[t]
@@ -117,8 +121,14 @@ func (s *stream) begin() bool {
 		found = found || s.round.held[t] != nil
 	}
 	for _, t := range removalOrder {
-		s.round.removals[t] = slices.DeleteFunc(slices.Sorted(maps.Keys(s.subscriptions[t].removed)), s.keeps(t))
-		found = found || len(s.round.removals[t]) > 0
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.subscriptions[t].removed)), s.keeps(t))
+		if found = found || len(names) > 0; s.settled {
+			s.round.removals[t] = names
+		}
+	}
+	if found && !s.settled && s.round.held[Cluster] == nil {
+		// An empty response makes the proxy answer.
+		s.round.held[Cluster] = newResponse(Cluster)
 	}
 	found = found || s.round.state != s.group.state
 	if !found && len(s.subscriptions[RouteTable].asked) == 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -97,4 +99,69 @@ func TestATableThatIsAnsweredFromTheLastRoundIsSentAgainInTheNext(t *testing.T) 
 		t.Error("the same was sent twice")
 	}
 	p.hearsNothing()
+}
+
+// Envoy asks for clusters first when it reconnects, and only then says which scopes and listeners it has.
+func TestNothingIsRemovedBeforeAProxyHasSaidWhatItUses(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), cluster(t, group, "c2", ""), table(t, group, "t1"), host(t, "a.example", ""), scopedListener(t, "")})
+	first := c.connect(group)
+	first.introduce(clusterURL, true, nil)
+	held := versions(first.expect(clusterURL, []string{"c1", "c2"}, nil))
+	first.subscribe(scopeURL)
+	scopes := versions(first.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil))
+	first.hangUp()
+	p := c.connect(group)
+	p.introduce(clusterURL, true, held)
+	p.hearsNothing()
+	c.cache.Apply([]xds.Change{removed(cluster(t, group, "c1", "")), removed(host(t, "a.example", ""))})
+	empty := p.receive()
+	check(t, empty, clusterURL, nil, nil)
+	p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: scopes})
+	p.acknowledge(empty)
+	p.expect(scopeURL, nil, []string{"t1|a.example"})
+	p.expect(clusterURL, nil, []string{"c1"})
+}
+
+// While Envoy warms clusters it does not ask for them on a new stream, and routes must not use them yet.
+func TestScopesWaitUntilAProxyHasAskedForClusters(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), table(t, group, "t1"), host(t, "a.example", ""), scopedListener(t, "")})
+	p := c.connect(group)
+	p.introduce(scopeURL, true, map[string]string{"t1|*": "old"})
+	p.hearsNothing()
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, []string{"c1"}, nil)
+	p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
+}
+
+// The scope that used a cluster comes back with another one, while both are about to be removed.
+func TestAClusterStaysUntilWhatCameBackIsSent(t *testing.T) {
+	t.Parallel()
+	c, p := scoped(t, make(journal, 100))
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), host(t, "b.example", "uses c2")})
+	p.expect(clusterURL, []string{"c2"}, nil)
+	p.expect(scopeURL, []string{"t1|b.example"}, nil)
+	c.cache.Apply([]xds.Change{host(t, "c.example", ""), removed(host(t, "b.example", "")), removed(cluster(t, group, "c2", ""))})
+	other := p.receive()
+	check(t, other, scopeURL, []string{"t1|c.example"}, nil)
+	c.cache.Apply([]xds.Change{host(t, "b.example", "uses c1")})
+	p.acknowledge(other)
+	p.expect(scopeURL, []string{"t1|b.example"}, nil)
+	p.expect(clusterURL, nil, []string{"c2"})
+}
+
+func TestARefusedScopeThatIsGoingHoldsNothingBack(t *testing.T) {
+	t.Parallel()
+	j := make(journal, 100)
+	c, p := scoped(t, j)
+	c.cache.Apply([]xds.Change{host(t, "b.example", "")})
+	late := p.receive()
+	check(t, late, scopeURL, []string{"t1|b.example"}, nil)
+	state := c.cache.Apply([]xds.Change{removed(host(t, "b.example", ""))})[group]
+	p.refuse(late, "no such thing")
+	p.expect(scopeURL, nil, []string{"t1|b.example"})
+	j.expect(t, "holds "+state)
 }

@@ -187,11 +187,13 @@ func TestVersionsOfScopesAreTrustedOnlyWithAnAnchor(t *testing.T) {
 			}
 			p.hangUp()
 			next := c.connect(group)
-			next.introduce(scopeURL, test.anchored, versions)
-			next.subscribe(clusterURL)
+			next.introduce(clusterURL, test.anchored, nil)
+			next.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: versions})
 			next.subscribe(listenerURL)
-			next.expect(scopeURL, test.again, nil)
 			next.expect(clusterURL, []string{"c1"}, nil)
+			if len(test.again) > 0 {
+				next.expect(scopeURL, test.again, nil)
+			}
 			next.expect(listenerURL, []string{"l1"}, nil)
 			if !test.anchored {
 				next.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)

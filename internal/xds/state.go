@@ -20,11 +20,13 @@ func (s *subscription) trust(d *delivery) {
 	}
 }
 
-// doubt notes that the proxy did not take a version of a resource, so it still has what it had before.
-func (s *subscription) doubt(name, version string) {
-	if s.sent[name] == version {
-		s.doubted[name] = version
+// doubt notes that the proxy did not take a version of a resource, so it still has what it had before. It says whether that version is still wanted.
+func (s *subscription) doubt(name, version string) bool {
+	if _, going := s.removed[name]; s.sent[name] != version || going {
+		return false
 	}
+	s.doubted[name] = version
+	return true
 }
 
 // settle notes that it no longer matters whether the proxy took a resource, and says whether that was open.

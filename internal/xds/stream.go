@@ -27,7 +27,9 @@ type stream struct {
 
 	mu sync.Mutex
 	// anchored says that the proxy has subscribed to scopes for as long as it lives; see anchor.go.
-	anchored      bool
+	anchored bool
+	// settled says that the proxy has answered something, and so has asked for all types that it wants; see round.begin.
+	settled       bool
 	subscriptions [wireTypes]subscription
 	round         round
 	// searches are for what is wrong with refused route tables, one at a time.
@@ -99,8 +101,9 @@ func (s *stream) notify(different *touched) {
 				continue
 			}
 			exists := s.group.lookup(t, name) != nil
-			if !exists && own.settle(name) {
-				// The proxy goes on with an earlier version until it is told to remove it, and that may use what this round was about to remove.
+			_, going := own.removed[name]
+			if exists && going || !exists && own.settle(name) {
+				// The proxy goes on with an earlier version until it is sent another one, or told to remove it. That may use what this round was about to remove.
 				s.round.removals = [wireTypes][]string{}
 			}
 			own.mark(name, exists)
@@ -220,6 +223,7 @@ func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) 
 		s.anchored = anchored(node)
 	}
 	answered := s.subscriptions[t].answered(request.GetResponseNonce(), refusal != nil)
+	s.settled = s.settled || answered != nil
 	switch {
 	case answered == nil:
 	case answered.probe:

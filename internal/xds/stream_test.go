@@ -197,6 +197,8 @@ func TestSubscriptions(t *testing.T) {
 		t.Parallel()
 		c := start(t, options{})
 		p := c.connect(group)
+		p.subscribe(clusterURL)
+		p.expect(clusterURL, nil, nil)
 		p.subscribe(routeURL, "t1")
 		p.expect(routeURL, nil, []string{"t1"})
 		p.subscribe(secretURL, "s1")

@@ -112,9 +112,6 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		clear(s.sent)
 	}
 	s.setWildcard(wildcard, first, exists, all)
-	// Before removing what a reconnecting proxy holds, it gets a response without removals. It answers after having asked for all other types, so by
-	// then whatever stops using the removed is ahead of the removal.
-	s.owed = s.owed || first && len(s.removed) > 0
 }
 
 func (s *subscription) setWildcard(wildcard, first bool, exists func(string) bool, all iter.Seq[string]) {

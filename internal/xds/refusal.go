@@ -13,6 +13,10 @@ import (
 func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 	guilty := guilty(t, d, reason)
 	own := &s.subscriptions[t]
+	if slices.Contains(users, t) {
+		// What was refused has not replaced what the proxy uses, and that may use what this round was about to remove.
+		s.round.removals = [wireTypes][]string{}
+	}
 	if len(guilty) == 0 {
 		own.suspect(d)
 	}

@@ -37,7 +37,7 @@ type Options struct {
 	// Wants says whether a refused resource is what the proxies of this replica are to have too, and Refused is told of those that are.
 	Wants   func(gateway string, r xds.Refusal) bool
 	Refused func(proxy xds.Identity, r xds.Refusal)
-	// Offered is told what another replica serves instead of a route.
+	// Offered is told what another replica has in quarantine, and with an empty version that it has nothing there any more.
 	Offered func(key, refused string, instead []byte)
 	// Node is the name of this replica.
 	Node string
@@ -164,7 +164,12 @@ func (f *Follower) take(address string, response *discoveryv3.DeltaDiscoveryResp
 		f.Listener.PeerHolds(address, e.proxy, e.state, e.left)
 	}
 	for _, removed := range response.GetRemovedResources() {
-		if proxy, err := parseName(removed); err == nil && proxy.Gateway != offerNode {
+		proxy, err := parseName(removed)
+		if err == nil && proxy.Gateway == offerNode {
+			f.Offered(proxy.Pod, "", nil)
+			continue
+		}
+		if err == nil {
 			f.refusals.set(address, entry{proxy: proxy})
 			f.Listener.PeerForgets(address, proxy)
 		}

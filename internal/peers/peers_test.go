@@ -106,6 +106,7 @@ func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 	board.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
 	j.expect(t, "HTTPRoute/shop/r@shop/web of v: instead")
 	board.Withdraw("HTTPRoute/shop/r@shop/web")
+	j.expect(t, "HTTPRoute/shop/r@shop/web of : ")
 	board.Connected(b)
 	j.expect(t, `shop/web b holds ""`)
 	refusal := xds.Refusal{Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no", Together: true}

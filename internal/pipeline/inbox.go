@@ -51,10 +51,10 @@ func (i *inbox) refuse(r refusal, reason string) {
 }
 
 // offer takes in what another replica serves instead.
-func (i *inbox) offer(key, refused string, instead []byte) {
+func (i *inbox) offer(key string, o offer) {
 	i.mu.Lock()
 	if len(i.offers) < maxRefusals {
-		i.offers[key] = offer{refused, instead}
+		i.offers[key] = i.offers[key].with(o)
 	}
 	i.mu.Unlock()
 	i.ring()

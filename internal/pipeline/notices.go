@@ -24,6 +24,10 @@ func (q *quarantine) publish(changes []xds.Change) {
 		delete(q.resources, refusal{group: change.Group, typ: change.Type, name: change.Name})
 	}
 	q.release()
+	if q.adopt() {
+		// What other replicas have in quarantine has come to be wanted here.
+		q.again()
+	}
 	notices := q.notices()
 	for n := range q.told {
 		if _, still := notices[n]; !still {
@@ -78,21 +82,21 @@ func (q *quarantine) noticeRoute(notices map[notice]string, p place, entry *quar
 	kind, key := splitRouteKey(p.route)
 	generation := entry.refused.Outcome.Generation
 	origins := entry.refused.Origins(entry.rules)
-	elsewhere := entry.level == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
+	elsewhere := entry.level() == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
 	instead := "its requests are answered 500 until the route changes"
 	switch {
 	case elsewhere:
 		instead = "what was served before still is, until it changes"
-	case entry.level == lastGood:
+	case entry.level() == lastGood:
 		instead = fmt.Sprintf("generation %d is served instead, until the route changes", entry.good.Outcome.Generation)
-	case entry.level == leftOut:
+	case entry.level() == leftOut:
 		instead = "the route is left out until it changes"
 	}
 	if !elsewhere {
 		notices[notice{subject: subject{kind, key}, gateway: p.gateway}] = fmt.Sprintf(
 			"a proxy of Gateway %s refused generation %d: %s; %s", p.gateway, generation, entry.reason, instead)
 	}
-	if entry.level == lastGood && !elsewhere {
+	if entry.level() == lastGood && !elsewhere {
 		return
 	}
 	for _, origin := range origins {

@@ -6,14 +6,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 )
 
-// A replica that was restarted does not know what was good before. So each replica offers what it serves instead of what is in quarantine, with a digest of the rules that were
-// refused, and of several offers all replicas take the same one: that of the highest generation, then the one whose bytes sort last.
+// What is in quarantine is the same on all replicas, or proxies of one would be given something else than those of another, and no state would be held by all. So each
+// replica offers what it has in quarantine, with a digest of the rules that are refused, and takes over what others offer of the rules that it has. Offers are merged:
+// of several good versions the one of the highest generation counts, then the one whose bytes sort last; and a level that is refused at one replica is refused at all.
 
 // Peers is where other replicas find offers.
 type Peers interface {
@@ -22,15 +24,50 @@ type Peers interface {
 	Withdraw(key string)
 }
 
-// offer is what another replica serves instead of a refused version.
+// offer is what a replica has in quarantine.
 type offer struct {
+	// refused is a digest of what is refused.
 	refused string
-	instead []byte
+	content offerContent
 }
 
-// Offered takes in what another replica serves instead. It never blocks.
+type offerContent struct {
+	Floor  level           `json:"floor"`
+	Rules  []string        `json:"rules,omitempty"`
+	Reason string          `json:"reason"`
+	Good   json.RawMessage `json:"good,omitempty"`
+}
+
+// Offered takes in what another replica has in quarantine; refused is empty when it has nothing there any more, so that the same rules get another chance. It never blocks.
 func (p *Pipeline) Offered(key, refused string, instead []byte) {
-	p.config.inbox.offer(key, refused, instead)
+	o := offer{refused: refused}
+	if refused == "" || json.Unmarshal(instead, &o.content) == nil {
+		p.config.inbox.offer(key, o)
+	}
+}
+
+// with merges offers of the same.
+func (o offer) with(other offer) offer {
+	if o.refused != other.refused {
+		return other
+	}
+	o.content.Floor = max(o.content.Floor, other.content.Floor)
+	if o.content.better(other.content.Good) {
+		o.content.Good = other.content.Good
+	}
+	return o
+}
+
+// better says whether another good version counts more.
+func (c offerContent) better(other json.RawMessage) bool {
+	generation := func(good json.RawMessage) int64 {
+		r, err := route.Decode(good)
+		if err != nil {
+			return -1
+		}
+		return r.Outcome.Generation
+	}
+	return cmp.Or(cmp.Compare(generation(other), generation(c.Good)), bytes.Compare(other, c.Good)) > 0
 }
 
 const filtersPrefix = "filters@"
@@ -40,85 +77,102 @@ func (p place) offerKey() string { return p.route + "@" + p.gateway }
 
 func filtersKey(listener string) string { return filtersPrefix + listener }
 
-// offer shows what is served instead.
+// offer shows what is in quarantine here.
 func (q *quarantine) offer() {
 	for p, entry := range q.routes {
-		if entry.level != lastGood {
-			continue
+		content := offerContent{Floor: entry.floor, Rules: entry.rules, Reason: entry.reason}
+		if entry.good != nil {
+			content.Good, _ = entry.good.Encode()
 		}
-		if body, err := entry.good.Encode(); err == nil {
-			q.to.Peers.Offer(p.offerKey(), digestOf(entry.refused.Rules), body)
-		}
+		q.show(p.offerKey(), digestOf(entry.refused.Rules), content)
 	}
 	for key, entry := range q.filters {
-		if !entry.good {
-			continue
+		content := offerContent{Reason: entry.reason}
+		switch {
+		case entry.good:
+			content.Good, _ = json.Marshal(entry.instead)
+		case entry.closed:
+			content.Floor = closed
 		}
-		if body, err := json.Marshal(entry.instead); err == nil {
-			q.to.Peers.Offer(filtersKey(key), digestOf(entry.refused), body)
-		}
+		q.show(filtersKey(key), digestOf(entry.refused), content)
 	}
 }
 
-// takeOffer takes in what another replica serves instead.
-func (q *quarantine) takeOffer(key string, o offer) {
-	if known, ok := q.offers[key]; ok && known.refused == o.refused && bytes.Compare(known.instead, o.instead) >= 0 {
-		return
+func (q *quarantine) show(key, refused string, content offerContent) {
+	if body, err := json.Marshal(content); err == nil {
+		q.to.Peers.Offer(key, refused, body)
 	}
-	if len(q.offers) >= maxRefusals {
-		// What is still served elsewhere is offered again when a replica is followed anew.
+}
+
+// adopt takes over what other replicas have in quarantine of what is wanted here, and says whether that changed anything.
+func (q *quarantine) adopt() bool {
+	if len(q.offers) > maxRefusals {
+		// What is still in quarantine elsewhere is offered again when a replica is followed anew.
 		q.offers = map[string]offer{}
 	}
-	q.offers[key] = o
-	if listener, filters := strings.CutPrefix(key, filtersPrefix); filters {
-		if q.filters[listener] != nil && q.considerFilters(listener) {
-			q.graph.quarantinedFilters.Set(listener, *q.filters[listener])
+	changed := false
+	for key, o := range q.offers {
+		if listener, filters := strings.CutPrefix(key, filtersPrefix); filters {
+			changed = q.adoptFilters(listener, o) || changed
+			continue
 		}
-		return
+		id, gateway, _ := strings.Cut(key, "@")
+		changed = q.adoptRoute(place{id, gateway}, o) || changed
 	}
-	id, gateway, _ := strings.Cut(key, "@")
-	if p := (place{id, gateway}); q.routes[p] != nil && q.considerRoute(p) {
-		q.setRoutes(p.route)
-	}
+	return changed
 }
 
-// considerRoute compares what is served instead of a route with what another replica offers, and says whether that is served from now on.
-func (q *quarantine) considerRoute(p place) bool {
-	o, offered := q.offers[p.offerKey()]
-	entry := q.routes[p]
-	if !offered || o.refused != digestOf(entry.refused.Rules) {
+func (q *quarantine) adoptRoute(p place, o offer) bool {
+	current, exists := q.graph.routes.Get(nil, p.route)
+	if !exists || !slices.Contains(current.Gateways(), p.gateway) || digestOf(current.Rules) != o.refused {
 		return false
 	}
-	theirs, err := route.Decode(o.instead)
-	if err != nil || !theirs.Replaces(entry.refused) {
-		return false
-	}
-	if entry.level == lastGood {
-		own, _ := entry.good.Encode()
-		if cmp.Or(cmp.Compare(theirs.Outcome.Generation, entry.good.Outcome.Generation), bytes.Compare(o.instead, own)) <= 0 {
+	entry, fresh := q.routes[p], false
+	if entry == nil || !current.SameRules(entry.refused) {
+		if len(q.routes)+len(q.filters) >= maxQuarantined {
 			return false
 		}
+		q.quarantineRoute(p, current, o.content.Rules, o.content.Reason)
+		entry, fresh = q.routes[p], true
 	}
-	entry.good, entry.level = theirs, lastGood
-	return true
+	before, changed := entry.level(), fresh
+	entry.floor = max(entry.floor, o.content.Floor)
+	own := offerContent{}
+	if entry.good != nil {
+		own.Good, _ = entry.good.Encode()
+	}
+	if theirs, err := route.Decode(o.content.Good); err == nil && own.better(o.content.Good) && theirs.Replaces(entry.refused) {
+		entry.good, changed = &theirs, true
+	}
+	if changed = changed || entry.level() != before; changed {
+		q.setRoutes(p.route)
+	}
+	return changed
 }
 
-// considerFilters does that for the filters of a listener.
-func (q *quarantine) considerFilters(listener string) bool {
-	o, offered := q.offers[filtersKey(listener)]
-	entry := q.filters[listener]
-	if !offered || o.refused != digestOf(entry.refused) {
+func (q *quarantine) adoptFilters(listener string, o offer) bool {
+	refused := q.graph.filtersOf(listener)
+	if len(refused) == 0 || digestOf(refused) != o.refused {
 		return false
 	}
+	entry, changed := q.filters[listener], false
+	if entry == nil {
+		q.quarantineFilters(listener, refused, o.content.Reason)
+		entry, changed = q.filters[listener], true
+	}
+	own, _ := json.Marshal(entry.instead)
 	var theirs []ir.ExternalAuth
-	if json.Unmarshal(o.instead, &theirs) != nil || !replacesFilters(listener, theirs, entry.refused) {
-		return false
+	switch {
+	case entry.closed:
+	case o.content.Floor == closed:
+		entry.instead, entry.good, entry.closed, changed = []ir.ExternalAuth{{}}, false, true, true
+	case json.Unmarshal(o.content.Good, &theirs) == nil && replacesFilters(listener, theirs, refused) && (!entry.good || bytes.Compare(o.content.Good, own) > 0):
+		entry.instead, entry.good, changed = theirs, true, true
 	}
-	if own, _ := json.Marshal(entry.instead); entry.good && bytes.Compare(o.instead, own) <= 0 {
-		return false
+	if changed {
+		q.graph.quarantinedFilters.Set(listener, *entry)
 	}
-	entry.instead, entry.good = theirs, true
-	return true
+	return changed
 }
 
 // digestOf is the same on every replica.

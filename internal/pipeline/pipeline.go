@@ -65,6 +65,7 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 			q.publish(changes)
 		},
 	}
+	q.again = p.config.inbox.ring
 	p.endpoints = &lane{
 		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m,
 		apply: func(b batch) {

@@ -62,16 +62,27 @@ const (
 
 // quarantined is a route at a Gateway whose proxies refuse its present version.
 type quarantined struct {
-	refused, good route.Resolved
-	level         level
-	rules         []string
-	reason        string
+	refused route.Resolved
+	// good is nil where no good version is known.
+	good *route.Resolved
+	// floor is the first level that is not known to be refused too.
+	floor  level
+	rules  []string
+	reason string
+}
+
+// level is what is served.
+func (q *quarantined) level() level {
+	if q.floor == lastGood && q.good == nil {
+		return closed
+	}
+	return q.floor
 }
 
 func (q *quarantined) instead() route.Resolved {
-	switch q.level {
+	switch q.level() {
 	case lastGood:
-		return q.good
+		return *q.good
 	case closed:
 		return q.refused.Closed()
 	default:
@@ -82,8 +93,9 @@ func (q *quarantined) instead() route.Resolved {
 // quarantinedFilters are the filters of a listener that proxies refuse.
 type quarantinedFilters struct {
 	refused, instead []ir.ExternalAuth
-	good             bool
-	reason           string
+	// good says that instead is from before, and closed that what was from before is refused too.
+	good, closed bool
+	reason       string
 }
 
 // substitutes are what is served instead of a route, by Gateway. They hold as long as the route has the rules that were refused.
@@ -116,6 +128,8 @@ type quarantine struct {
 	offers map[string]offer
 	// told is what was last said.
 	told map[notice]string
+	// again has another step done.
+	again func()
 }
 
 func newQuarantine(g *graph, to Outputs) *quarantine {
@@ -132,8 +146,11 @@ func (q *quarantine) apply(b batch) {
 		q.graph.objects.Apply(c)
 	}
 	for key, o := range b.offers {
-		q.takeOffer(key, o)
+		if q.offers[key] = q.offers[key].with(o); o.refused == "" {
+			delete(q.offers, key)
+		}
 	}
+	q.adopt()
 	for r, reason := range b.refused {
 		if r.typ == xds.VirtualHost {
 			q.refuseHost(r, reason)
@@ -189,19 +206,21 @@ func (q *quarantine) refuseRoute(p place, rules []string, reason string) {
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.refused) {
 		if _, served := current.Instead[p.gateway]; served {
-			known.level = min(known.level+1, leftOut)
+			known.floor = min(known.level()+1, leftOut)
 			q.setRoutes(p.route)
 		}
 		return
 	}
-	part := current
-	part.Instead = nil
-	entry := &quarantined{refused: part.Part(p.gateway), level: closed, rules: rules, reason: reason}
+	q.quarantineRoute(p, current, rules, reason)
+}
+
+func (q *quarantine) quarantineRoute(p place, current route.Resolved, rules []string, reason string) {
+	current.Instead = nil
+	entry := &quarantined{refused: current.Part(p.gateway), rules: rules, reason: reason}
 	if good, ok := q.good[p]; ok && good.Replaces(entry.refused) {
-		entry.good, entry.level = good, lastGood
+		entry.good = &good
 	}
 	q.routes[p] = entry
-	q.considerRoute(p)
 	q.setRoutes(p.route)
 }
 
@@ -230,15 +249,18 @@ func (q *quarantine) refuseFilters(r refusal, reason string) {
 	}
 	key := route.ListenerKey(route.GatewayOf(r.table), owner.ID)
 	if known := q.filters[key]; known != nil && slices.EqualFunc(known.instead, owner.Filters, sameFilter) {
-		known.instead, known.good = []ir.ExternalAuth{{}}, false
+		known.instead, known.good, known.closed = []ir.ExternalAuth{{}}, false, true
 		q.graph.quarantinedFilters.Set(key, *known)
 		return
 	}
-	entry := &quarantinedFilters{refused: owner.Filters, instead: []ir.ExternalAuth{{}}, reason: reason}
-	if good, known := q.goodFilters[key]; known && replacesFilters(key, good, owner.Filters) {
+	q.quarantineFilters(key, owner.Filters, reason)
+}
+
+func (q *quarantine) quarantineFilters(key string, refused []ir.ExternalAuth, reason string) {
+	entry := &quarantinedFilters{refused: refused, instead: []ir.ExternalAuth{{}}, reason: reason}
+	if good, known := q.goodFilters[key]; known && replacesFilters(key, good, refused) {
 		entry.instead, entry.good = good, true
 	}
 	q.filters[key] = entry
-	q.considerFilters(key)
 	q.graph.quarantinedFilters.Set(key, *entry)
 }

@@ -416,6 +416,7 @@ func TestReplicasServeTheSameInstead(t *testing.T) {
 	for key, instead := range old.offers {
 		after.Offered(key, digestOf(before.quarantine.routes[place{"HTTPRoute/infra/r", "infra/web"}].refused.Rules), instead)
 	}
+	after.Offered("HTTPRoute/infra/none@infra/web", "x", []byte("{}"))
 	after.config.step()
 	fresh.serves(t, after, "infra/web", "/good")
 	if same, _ := after.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*"); version(same.resource) != version(current.resource) {

@@ -93,11 +93,14 @@ func reasonOf(name, reason string) string {
 func (s *subscription) suspect(d *delivery) {
 	count := 0
 	for name, version := range d.versions {
-		if _, going := s.removed[name]; version == "" || s.sent[name] != version || going {
+		if version == "" || s.sent[name] != version {
+			continue
+		}
+		s.sent[name] = ""
+		if _, going := s.removed[name]; going {
 			continue
 		}
 		count++
-		s.sent[name] = ""
 		s.careful[name] = struct{}{}
 		s.changed[name] = struct{}{}
 	}

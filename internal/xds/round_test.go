@@ -165,3 +165,45 @@ func TestARefusedScopeThatIsGoingHoldsNothingBack(t *testing.T) {
 	p.expect(scopeURL, nil, []string{"t1|b.example"})
 	j.expect(t, "holds "+state)
 }
+
+func TestARefusedScopeThatComesBackIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, more := range [][]string{nil, {"c.example"}} {
+		t.Run(fmt.Sprintf("with %d others", len(more)), func(t *testing.T) {
+			t.Parallel()
+			c, p := scoped(t, make(journal, 100))
+			var come, leave []xds.Change
+			names := []string{"t1|b.example"}
+			for _, domain := range append([]string{"b.example"}, more...) {
+				come, leave = append(come, host(t, domain, "")), append(leave, removed(host(t, domain, "")))
+			}
+			for _, domain := range more {
+				names = append(names, "t1|"+domain)
+			}
+			c.cache.Apply(come)
+			late := p.receive()
+			check(t, late, scopeURL, names, nil)
+			c.cache.Apply(leave)
+			p.refuse(late, "no such thing")
+			removal := p.receive()
+			check(t, removal, scopeURL, nil, names)
+			c.cache.Apply(come)
+			p.acknowledge(removal)
+			p.expect(scopeURL, names, nil)
+		})
+	}
+}
+
+func TestARefusedScopeThatComesBackBeforeTheRefusalIsSentAgain(t *testing.T) {
+	t.Parallel()
+	c, p := scoped(t, make(journal, 100))
+	both := []xds.Change{host(t, "b.example", ""), host(t, "c.example", "")}
+	c.cache.Apply(both)
+	late := p.receive()
+	check(t, late, scopeURL, []string{"t1|b.example", "t1|c.example"}, nil)
+	c.cache.Apply([]xds.Change{removed(both[0]), removed(both[1])})
+	c.cache.Apply(both)
+	p.refuse(late, "no such thing")
+	p.expect(scopeURL, []string{"t1|b.example"}, nil)
+	p.expect(scopeURL, []string{"t1|c.example"}, nil)
+}

@@ -22,7 +22,12 @@ func (s *subscription) trust(d *delivery) {
 
 // doubt notes that the proxy did not take a version of a resource, so it still has what it had before. It says whether that version is still wanted.
 func (s *subscription) doubt(name, version string) bool {
-	if _, going := s.removed[name]; s.sent[name] != version || going {
+	if s.sent[name] != version {
+		return false
+	}
+	if _, going := s.removed[name]; going {
+		// If it comes back, it has to be sent again.
+		s.sent[name] = ""
 		return false
 	}
 	s.doubted[name] = version

@@ -13,21 +13,20 @@ import (
 )
 
 // When Envoy refuses a response with several scopes, it has recorded those before the bad one without using them. If it is sent the same bytes again, it takes
-// them for what it has, acknowledges them, and goes on not using them. It may have been another replica whose response it refused. So what is sent after a
-// NACK, and first on a stream of a proxy that reconnects, has a salt: metadata of the route configuration that nothing reads.
+// them for what it has, acknowledges them, and goes on not using them. It may have been another replica whose response it refused, and it does not say so when it
+// connects to this one. So what is sent first on a stream, and after a NACK, has a salt: metadata of the route configuration that nothing reads.
 
-const saltKey = "gatewright.dev/salt"
+// saltLength makes it unlikely enough that a proxy is sent the same salt twice. Each scope has it, so it is short.
+const saltLength = 6
 
-func newSalt() string { return rand.Text() }
+func newSalt() string { return rand.Text()[:saltLength] }
 
 // salted is a scope with a salt. Resources of other types, and any with an empty salt, stay as they are.
 func salted(t Type, resource *discoveryv3.Resource, salt string) *discoveryv3.Resource {
 	if t != Scope || salt == "" {
 		return resource
 	}
-	extra := &routev3.RouteConfiguration{Metadata: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
-		saltKey: {Fields: map[string]*structpb.Value{"salt": structpb.NewStringValue(salt)}},
-	}}}
+	extra := &routev3.RouteConfiguration{Metadata: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"salt-" + salt: {}}}}
 	// Text in base32 always has a wire format.
 	content, _ := proto.Marshal(extra)
 	// In the wire format, a message that occurs twice is merged.

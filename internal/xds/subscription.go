@@ -78,9 +78,7 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.names = set{}
 		s.sent = map[string]string{}
 		maps.Copy(s.sent, request.GetInitialResourceVersions())
-		if len(s.sent) > 0 {
-			s.salt = newSalt()
-		}
+		s.salt = newSalt()
 		s.asked, s.changed, s.removed, s.absent, s.careful = set{}, set{}, set{}, set{}, set{}
 		s.doubted, s.accepted = map[string]string{}, map[string]tableParts{}
 	}

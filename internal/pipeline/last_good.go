@@ -5,7 +5,12 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
@@ -22,7 +27,7 @@ func (q *quarantine) remember() {
 			switch {
 			case !exists:
 				delete(q.good, p)
-			case !replaced && q.to.Proofs.Live(kind, name, gateway):
+			case !replaced && (q.to.Proofs.Live(kind, name, gateway) || q.graph.reportedLive(kind, name, before.Outcome.Generation)):
 				q.good[p] = before.Part(gateway)
 			}
 		}
@@ -38,6 +43,25 @@ func (q *quarantine) remember() {
 			}
 		}
 	}
+}
+
+// reportedLive says whether the status of a route says that a generation is served. A replica that has just started has proved nothing itself.
+func (g *graph) reportedLive(kind store.Kind, key string, generation int64) bool {
+	var status gwv1.RouteStatus
+	if r, ok := g.objects.HTTPRoutes.Get(nil, key); ok && kind == store.HTTPRoute {
+		status = r.Status.RouteStatus
+	} else if r, ok := g.objects.GRPCRoutes.Get(nil, key); ok && kind == store.GRPCRoute {
+		status = r.Status.RouteStatus
+	}
+	for _, parent := range status.Parents {
+		if parent.ControllerName != gateway.ControllerName {
+			continue
+		}
+		if c := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetGood lets go of the versions whose successors are live.

@@ -143,6 +143,7 @@ func (q *quarantine) adoptRoute(p place, o offer) bool {
 	}
 	if theirs, err := route.Decode(o.content.Good); err == nil && own.better(o.content.Good) && theirs.Replaces(entry.refused) {
 		entry.good, changed = &theirs, true
+		q.good[p] = theirs
 	}
 	if changed = changed || entry.level() != before; changed {
 		q.setRoutes(p.route)
@@ -168,6 +169,7 @@ func (q *quarantine) adoptFilters(listener string, o offer) bool {
 		entry.instead, entry.good, entry.closed, changed = []ir.ExternalAuth{{}}, false, true, true
 	case json.Unmarshal(o.content.Good, &theirs) == nil && replacesFilters(listener, theirs, refused) && (!entry.good || bytes.Compare(o.content.Good, own) > 0):
 		entry.instead, entry.good, changed = theirs, true, true
+		q.goodFilters[listener] = theirs
 	}
 	if changed {
 		q.graph.quarantinedFilters.Set(listener, *entry)

@@ -103,8 +103,7 @@ type Objects struct {
 	// SlicesByService finds the EndpointSlices of the Service `namespace/name`.
 	SlicesByService *Index[*discoveryv1.EndpointSlice]
 
-	sinks  map[Kind]sink
-	routes map[Kind]source
+	sinks map[Kind]sink
 }
 
 // NewObjects adds the tables of all watched kinds to a Store.
@@ -167,20 +166,11 @@ func NewObjects(s *Store) *Objects {
 		ClusterTrustBundle:       into(o.ClusterTrustBundles),
 		CustomResourceDefinition: into(o.Definitions),
 	}
-	o.routes = map[Kind]source{
-		HTTPRoute: from(o.HTTPRoutes), GRPCRoute: from(o.GRPCRoutes), TLSRoute: from(o.TLSRoutes), TCPRoute: from(o.TCPRoutes), UDPRoute: from(o.UDPRoutes),
-	}
 	return o
 }
 
 // Apply brings one change into its table.
 func (o *Objects) Apply(c Change) { o.sinks[c.Kind](c) }
-
-// Route returns the route of a kind and key, nil if there is none. The read is not recorded.
-func (o *Objects) Route(kind Kind, key string) metav1.Object { return o.routes[kind](key) }
-
-// IsRoute says whether objects of the kind are routes.
-func (o *Objects) IsRoute(kind Kind) bool { return o.routes[kind] != nil }
 
 // Key is the key of an object in its table.
 func Key(namespace, name string) string {
@@ -202,19 +192,7 @@ func SplitKey(key string) (namespace, name string) {
 	return namespace, name
 }
 
-type (
-	sink   func(Change)
-	source func(key string) metav1.Object
-)
-
-func from[V metav1.Object](t *Table[V]) source {
-	return func(key string) metav1.Object {
-		if object, ok := t.rows[key]; ok {
-			return object
-		}
-		return nil
-	}
-}
+type sink func(Change)
 
 func into[V metav1.Object](t *Table[V]) sink {
 	return func(c Change) {

@@ -280,10 +280,26 @@ func TestAListenerWaitsUntilItIsKnownWhatBecomesOfARefusedScope(t *testing.T) {
 	judgeProbes(t, p)
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 	p.hearsNothing()
-	state := c.cache.Apply([]xds.Change{host(t, "b.example", "")})[group]
+	// What waits may change.
+	c.cache.Apply([]xds.Change{removed(plain)})
+	state := c.cache.Apply([]xds.Change{host(t, "b.example", ""), plain})[group]
 	p.expect(scopeURL, []string{"t1|b.example"}, nil)
 	p.expect(listenerURL, []string{"l1"}, nil)
 	p.subscribe(routeURL, "t1")
 	p.expect(routeURL, []string{"t1"}, nil)
 	j.expect(t, "holds "+state)
+}
+
+func TestAListenerThatComesBackWhileItsRemovalWaitsIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	c, p := scoped(t, make(journal, 100))
+	c.cache.Apply([]xds.Change{host(t, "b.example", ""), removed(scopedListener(t, ""))})
+	late := p.receive()
+	check(t, late, scopeURL, []string{"t1|b.example"}, nil)
+	c.cache.Apply([]xds.Change{scopedListener(t, "")})
+	p.refuse(late, "no such thing")
+	judgeProbes(t, p)
+	c.cache.Apply([]xds.Change{host(t, "b.example", "better")})
+	p.expect(scopeURL, []string{"t1|b.example"}, nil)
+	p.hearsNothing()
 }

@@ -248,17 +248,18 @@ func (s *subscription) put(r *response, name string, resource versioned) {
 	r.add(name, resource)
 }
 
-// takeBack regards a response as never made.
+// takeBack regards a response as never made. What it says may have changed since.
 func (s *subscription) takeBack(r *response) {
 	for name, version := range r.versions {
 		before, held := r.before[name]
+		_, returned := s.changed[name]
 		switch {
 		case version == "" && !held:
 			s.absent[name] = struct{}{}
 			continue
-		case version == "":
+		case version == "" && !returned:
 			s.removed[name] = struct{}{}
-		default:
+		case version != "":
 			s.changed[name] = struct{}{}
 		}
 		if delete(s.sent, name); held {

@@ -45,6 +45,9 @@ func (q *quarantine) remember() {
 	}
 }
 
+// anyGeneration is for [graph.reportedLive].
+const anyGeneration = -1
+
 // reportedLive says whether the status of a route says that a generation is served. A replica that has just started has proved nothing itself.
 func (g *graph) reportedLive(kind store.Kind, key string, generation int64) bool {
 	var status gwv1.RouteStatus
@@ -57,7 +60,7 @@ func (g *graph) reportedLive(kind store.Kind, key string, generation int64) bool
 		if parent.ControllerName != gateway.ControllerName {
 			continue
 		}
-		if c := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation {
+		if c := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed); c != nil && c.Status == metav1.ConditionTrue && (generation == anyGeneration || c.ObservedGeneration == generation) {
 			return true
 		}
 	}

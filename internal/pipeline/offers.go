@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
@@ -175,6 +176,29 @@ func (q *quarantine) adoptFilters(listener string, o offer) bool {
 		q.graph.quarantinedFilters.Set(listener, *entry)
 	}
 	return changed
+}
+
+// offerPatience is how long a replica that does not know what was good waits for another one to say. Proxies go on with what they have meanwhile.
+const offerPatience = 3 * time.Second
+
+// awaitOffer says whether a refused route has to wait: it was live, no good version of it is known here, and another replica may know one.
+func (q *quarantine) awaitOffer(p place) bool {
+	kind, name := splitRouteKey(p.route)
+	if _, known := q.good[p]; known || q.routes[p] != nil || !q.graph.reportedLive(kind, name, anyGeneration) {
+		delete(q.patience, p)
+		return false
+	}
+	until, waits := q.patience[p]
+	if !waits {
+		until = time.Now().Add(offerPatience)
+		q.patience[p] = until
+		time.AfterFunc(offerPatience, q.again)
+	}
+	if time.Now().Before(until) {
+		return true
+	}
+	delete(q.patience, p)
+	return false
 }
 
 // digestOf is the same on every replica.

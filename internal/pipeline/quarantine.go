@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
@@ -126,6 +128,9 @@ type quarantine struct {
 	hosts, resources map[refusal]string
 	// offers are what other replicas serve instead of a route.
 	offers map[string]offer
+	// later are refusals that wait for an offer, and patience is until when each route waits.
+	later    map[refusal]string
+	patience map[place]time.Time
 	// told is what was last said.
 	told map[notice]string
 	// again has another step done.
@@ -135,7 +140,7 @@ type quarantine struct {
 func newQuarantine(g *graph, to Outputs) *quarantine {
 	return &quarantine{
 		graph: g, to: to, good: map[place]route.Resolved{}, goodFilters: map[string][]ir.ExternalAuth{}, routes: map[place]*quarantined{},
-		filters: map[string]*quarantinedFilters{}, hosts: map[refusal]string{}, resources: map[refusal]string{}, offers: map[string]offer{}, told: map[notice]string{},
+		filters: map[string]*quarantinedFilters{}, hosts: map[refusal]string{}, resources: map[refusal]string{}, offers: map[string]offer{}, later: map[refusal]string{}, patience: map[place]time.Time{}, told: map[notice]string{},
 	}
 }
 
@@ -151,6 +156,8 @@ func (q *quarantine) apply(b batch) {
 		}
 	}
 	q.adopt()
+	maps.Copy(b.refused, q.later)
+	q.later = map[refusal]string{}
 	for r, reason := range b.refused {
 		if r.typ == xds.VirtualHost {
 			q.refuseHost(r, reason)
@@ -178,6 +185,12 @@ func (q *quarantine) refuseHost(r refusal, reason string) {
 		for name := range strings.SplitSeq(r.routes, "\n") {
 			if kind, key, ok := routeOf(name); ok {
 				byRoute[string(kind)+"/"+key] = append(byRoute[string(kind)+"/"+key], name)
+			}
+		}
+		for key := range byRoute {
+			if q.awaitOffer(place{key, gateway}) {
+				q.later[r] = reason
+				return
 			}
 		}
 		for key, rules := range byRoute {

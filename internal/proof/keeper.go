@@ -219,17 +219,22 @@ func (k *Keeper) pods(b *book) []string {
 	return slices.Compact(pods)
 }
 
-// numberOf is the newest state that a proxy is known to have, -1 if none is.
+// numberOf is the newest state that a proxy is known to have, -1 if none is. A proxy has one stream at a time: where several replicas say that they have it, all but one have yet
+// to notice that it is gone, and nobody knows which.
 func (k *Keeper) numberOf(b *book, pod string) int {
 	number := -1
-	for _, held := range k.sessions.statesOf(xds.Identity{Gateway: b.group, Pod: pod}) {
+	for i, held := range k.sessions.statesOf(xds.Identity{Gateway: b.group, Pod: pod}) {
 		numbers := b.states
 		if held.left {
 			// It may have been sent something else before the state came back.
 			numbers = b.earliest
 		}
-		if n, known := numbers[held.state]; known {
-			number = max(number, n)
+		n, known := numbers[held.state]
+		if !known || held.state == "" {
+			return -1
+		}
+		if i == 0 || n < number {
+			number = n
 		}
 	}
 	return number

@@ -240,7 +240,9 @@ func TestAStateThatCameBackCountsOnlyForProxiesThatHaveItStill(t *testing.T) {
 				}
 				k.follow()
 			}
-			k.Connected(pod("a"))
+			if !test.peer {
+				k.Connected(pod("a"))
+			}
 			k.Reach(map[string]string{web: "1"}, time.Now())
 			k.SetRoute(store.HTTPRoute, "r", route(1))
 			holds("1", false)
@@ -279,3 +281,19 @@ type policyNotes struct {
 }
 
 func (p policyNotes) SetPolicy(_ store.Kind, key string, o outcome.Policy) { p.policies[key] = o }
+
+// A proxy that restarts connects to another replica, and the first one has not noticed yet.
+func TestAProxyThatSeveralReplicasHaveCountsByTheLeastOfThem(t *testing.T) {
+	t.Parallel()
+	k, l := keeper(t, "a")
+	k.Reach(map[string]string{web: "1"}, time.Now())
+	k.PeerHolds("other", pod("a"), "1", false)
+	k.Connected(pod("a"))
+	k.SetRoute(store.HTTPRoute, "r", route(1))
+	k.follow()
+	l.expect(t, "r", "Unsettled/Pending")
+	k.PeerLeft("other")
+	k.Holds(pod("a"), "1")
+	k.follow()
+	l.expect(t, "r", "True/Programmed")
+}

@@ -108,13 +108,13 @@ func (s *sessions) takeChanged() []string {
 	return gateways
 }
 
-// statesOf are the states that a proxy is known to have, one for each replica that it is connected to.
+// statesOf are the states that a proxy is known to have, one for each replica that it is connected to; empty where none is known.
 func (s *sessions) statesOf(proxy xds.Identity) []holding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var states []holding
 	for _, own := range s.bySource {
-		if found := own[proxy]; found != nil && found.state != "" {
+		if found := own[proxy]; found != nil {
 			states = append(states, found.holding)
 		}
 	}

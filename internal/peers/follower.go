@@ -30,9 +30,17 @@ type Listener interface {
 	PeerLeft(replica string)
 }
 
-// Options is what a [Follower] needs. All fields are required.
+// Stream is a delta ADS stream to another replica.
+type Stream interface {
+	Send(request *discoveryv3.DeltaDiscoveryRequest) error
+	Recv() (*discoveryv3.DeltaDiscoveryResponse, error)
+}
+
+// Options is what a [Follower] needs. All fields but Open are required; Dial is not if there is Open.
 type Options struct {
-	Dial     func(address string) (*grpc.ClientConn, error)
+	Dial func(address string) (*grpc.ClientConn, error)
+	// Open opens a stream to a replica that ends with the context. It is for tests without gRPC.
+	Open     func(ctx context.Context, address string) (Stream, error)
 	Listener Listener
 	// Wants says whether a refused resource is what the proxies of this replica are to have too, and Refused is told of those that are.
 	Wants   func(gateway string, r xds.Refusal) bool
@@ -124,15 +132,11 @@ func (f *Follower) follow(ctx context.Context, address string) {
 
 // read reads one board until that fails.
 func (f *Follower) read(ctx context.Context, address string) error {
-	connection, err := f.Dial(address)
+	stream, closeConnection, err := f.open(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = connection.Close() }()
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
-	if err != nil {
-		return err
-	}
+	defer closeConnection()
 	request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: TypeURL, ResourceNamesSubscribe: []string{"*"}, Node: &corev3.Node{Id: f.Node}}
 	for {
 		if err := stream.Send(request); err != nil {
@@ -145,6 +149,24 @@ func (f *Follower) read(ctx context.Context, address string) error {
 		f.take(address, response)
 		request = &discoveryv3.DeltaDiscoveryRequest{TypeUrl: TypeURL, ResponseNonce: response.GetNonce()}
 	}
+}
+
+func (f *Follower) open(ctx context.Context, address string) (Stream, func(), error) {
+	if f.Open != nil {
+		stream, err := f.Open(ctx, address)
+		return stream, func() {}, err
+	}
+	connection, err := f.Dial(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeConnection := func() { _ = connection.Close() }
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+	if err != nil {
+		closeConnection()
+		return nil, nil, err
+	}
+	return stream, closeConnection, nil
 }
 
 func (f *Follower) take(address string, response *discoveryv3.DeltaDiscoveryResponse) {

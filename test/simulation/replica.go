@@ -1,0 +1,312 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeclient "sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/peers"
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/proof"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/status"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// replica is a control plane as it is assembled in production, but for informers, fleets and leader election, which the scheduler stands for.
+type replica struct {
+	name     string
+	cache    *xds.Cache
+	proofs   *proof.Keeper
+	pipeline *pipeline.Pipeline
+	board    *peers.Board
+	follower *peers.Follower
+	server   *xds.Server
+	writer   *status.Writer
+
+	ctx  context.Context
+	stop context.CancelFunc
+	// resign ends the leadership; it is nil if the replica does not lead.
+	resign context.CancelFunc
+	// paused says that nothing arrives and nothing leaves.
+	paused bool
+	// lost says that the lease was lost while the replica was paused.
+	lost bool
+
+	// pending are the events that have not arrived, by kind: each kind has a watch of its own. last is the last one that did.
+	pending map[store.Kind][]event
+	last    map[store.Kind]event
+
+	mu sync.Mutex
+	// view is the informers' cache.
+	view map[ref]runtimeclient.Object
+	// calls are the writes that the API server has not handled.
+	calls []*call
+	// peers are the streams to other replicas, by name.
+	peers map[string]*link
+	// open opens a stream to another replica.
+	open func(ctx context.Context, from *replica, to string) (*link, error)
+}
+
+// call is a write that waits for the API server.
+type call struct {
+	ctx    context.Context
+	object runtimeclient.Object
+	done   chan error
+}
+
+func newReplica(ctx context.Context, name string, open func(context.Context, *replica, string) (*link, error)) *replica {
+	r := &replica{
+		name: name, cache: xds.NewCache(), pending: map[store.Kind][]event{}, last: map[store.Kind]event{}, view: map[ref]runtimeclient.Object{},
+		peers: map[string]*link{}, open: open,
+	}
+	r.ctx, r.stop = context.WithCancel(ctx)
+	log := slog.New(slog.DiscardHandler)
+	r.writer = status.NewWriter(status.Options{
+		Reader: reader{r}, Client: statusClient{r}, Controller: gateway.ControllerName, Log: log, Metrics: unregistered{}, Workers: 1,
+	})
+	r.proofs = proof.New(statuses{r.writer}, unregistered{})
+	r.pipeline = pipeline.New(pipeline.Outputs{
+		Proxies: r.cache, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs,
+	}, unregistered{})
+	r.board = peers.NewBoard(log)
+	r.server = xds.NewServer(r.cache, nil, log, unregistered{}, observer{r})
+	r.server.ServePeers(r.board, peers.TypeURL)
+	r.follower = peers.NewFollower(peers.Options{
+		Open: r.openPeer, Listener: r.proofs, Wants: r.cache.Wants, Refused: r.pipeline.Refused, Node: name, Log: log,
+	})
+	return r
+}
+
+// start lists the objects and does what is done before the first proxy is let in.
+func (r *replica) start(objects map[ref]runtimeclient.Object) {
+	for what, object := range objects {
+		r.observe(event{ref: what, object: object})
+	}
+	r.pipeline.Start()
+	r.cache.Open()
+	for _, run := range []func(context.Context){r.pipeline.Run, r.proofs.Run, r.board.Run, r.follower.Run} {
+		go run(r.ctx)
+	}
+}
+
+// observe has an event arrive.
+func (r *replica) observe(e event) {
+	r.mu.Lock()
+	if e.object == nil {
+		delete(r.view, e.ref)
+	} else {
+		r.view[e.ref] = e.object
+	}
+	r.mu.Unlock()
+	r.writer.Observed(status.Kind(e.kind), e.key)
+	if e.statusOnly {
+		return
+	}
+	if e.kind == store.EndpointSlice {
+		slice, _ := e.object.(*discoveryv1.EndpointSlice)
+		r.proofs.Endpoints(e.key, slice)
+	}
+	change := store.Change{Kind: e.kind, Key: e.key}
+	if e.object != nil {
+		change.Object = e.object
+	}
+	r.pipeline.Put(change)
+}
+
+// lead has the replica write status until it resigns.
+func (r *replica) lead() {
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.resign = cancel
+	go func() { _ = r.writer.Start(ctx) }()
+}
+
+func (r *replica) follow() {
+	if r.resign != nil {
+		r.resign()
+		r.resign = nil
+	}
+}
+
+// takeCall is the oldest write that somebody still waits for, nil if there is none.
+func (r *replica) takeCall(take bool) *call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = slices.DeleteFunc(r.calls, func(c *call) bool { return c.ctx.Err() != nil })
+	if len(r.calls) == 0 {
+		return nil
+	}
+	c := r.calls[0]
+	if take {
+		r.calls = r.calls[1:]
+	}
+	return c
+}
+
+func (r *replica) openPeer(ctx context.Context, address string) (peers.Stream, error) {
+	l, err := r.open(ctx, r, address)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.peers[address] = l
+	return client{l}, nil
+}
+
+// peerLinks are the streams to other replicas that are not over, in the order of their names.
+func (r *replica) peerLink(address string) *link {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.peers[address]; l != nil && l.ctx.Err() == nil {
+		return l
+	}
+	return nil
+}
+
+// observer tells the parts of a replica what its proxies do, as in production.
+type observer struct{ *replica }
+
+func (o observer) Connected(p xds.Identity) {
+	o.proofs.Connected(p)
+	o.board.Connected(p)
+}
+
+func (o observer) Disconnected(p xds.Identity) {
+	o.proofs.Disconnected(p)
+	o.board.Disconnected(p)
+}
+
+func (o observer) Holds(p xds.Identity, state string) {
+	o.proofs.Holds(p, state)
+	o.board.Holds(p, state)
+}
+
+func (o observer) Refused(p xds.Identity, refusal xds.Refusal) {
+	o.pipeline.Refused(p, refusal)
+	o.board.Refused(p, refusal)
+}
+
+// fleets tells the proofs which Service leads to the proxies of a Gateway.
+type fleets struct{ proofs *proof.Keeper }
+
+func (f fleets) Set(g ir.Gateway)  { f.proofs.Fleet(g, store.Key(g.FleetNamespace(), g.Fleet.Name)) }
+func (f fleets) Hold(g ir.Gateway) { f.Set(g) }
+
+func (f fleets) Release(name ir.Name, _ ir.Fleet) { f.Delete(name) }
+func (f fleets) Delete(name ir.Name)              { f.proofs.Fleet(ir.Gateway{Name: name}, "") }
+
+type selectors struct{}
+
+func (selectors) Set(ir.Selector)         {}
+func (selectors) Release(ir.Name, string) {}
+func (selectors) Delete(ir.Name)          {}
+
+type statuses struct{ *status.Writer }
+
+func (s statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
+	s.Writer.SetRoute(status.Kind(kind), key, o)
+}
+
+func (s statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
+	s.Writer.SetPolicy(status.Kind(kind), key, o)
+}
+
+func (s statuses) Forget(kind store.Kind, key string) { s.Writer.Forget(status.Kind(kind), key) }
+
+// reader reads from a replica's view.
+type reader struct{ *replica }
+
+// Get implements [runtimeclient.Reader].
+func (r reader) Get(_ context.Context, key runtimeclient.ObjectKey, into runtimeclient.Object, _ ...runtimeclient.GetOption) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kind := kindOf(into)
+	name := key.Name
+	if key.Namespace != "" {
+		name = store.Key(key.Namespace, key.Name)
+	}
+	found := r.view[ref{kind, name}]
+	if found == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Group: gwv1.GroupName, Resource: string(kind)}, name)
+	}
+	switch into := into.(type) {
+	case *gwv1.HTTPRoute:
+		*into = *found.(*gwv1.HTTPRoute)
+	case *gwv1.Gateway:
+		*into = *found.(*gwv1.Gateway)
+	case *gwv1.GatewayClass:
+		*into = *found.(*gwv1.GatewayClass)
+	}
+	return nil
+}
+
+// List implements [runtimeclient.Reader].
+func (reader) List(context.Context, runtimeclient.ObjectList, ...runtimeclient.ListOption) error {
+	return errors.ErrUnsupported
+}
+
+func kindOf(object runtimeclient.Object) store.Kind {
+	switch object.(type) {
+	case *gwv1.HTTPRoute:
+		return store.HTTPRoute
+	case *gwv1.Gateway:
+		return store.Gateway
+	case *gwv1.GatewayClass:
+		return store.GatewayClass
+	default:
+		panic(fmt.Sprintf("%T has no status", object))
+	}
+}
+
+// statusClient has writes wait for the API server.
+type statusClient struct{ *replica }
+
+// Status implements [runtimeclient.StatusClient].
+func (s statusClient) Status() runtimeclient.SubResourceWriter {
+	return statusWriter{replica: s.replica}
+}
+
+type statusWriter struct {
+	runtimeclient.SubResourceWriter
+	*replica
+}
+
+// Patch implements [runtimeclient.SubResourceWriter].
+func (s statusWriter) Patch(ctx context.Context, object runtimeclient.Object, _ runtimeclient.Patch, _ ...runtimeclient.SubResourcePatchOption) error {
+	c := &call{ctx: ctx, object: object, done: make(chan error, 1)}
+	s.mu.Lock()
+	s.calls = append(s.calls, c)
+	s.mu.Unlock()
+	select {
+	case err := <-c.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unregistered counts nothing that anybody reads.
+type unregistered struct{}
+
+// Register implements [prometheus.Registerer].
+func (unregistered) Register(prometheus.Collector) error { return nil }
+
+// MustRegister implements [prometheus.Registerer].
+func (unregistered) MustRegister(...prometheus.Collector) {}
+
+// Unregister implements [prometheus.Registerer].
+func (unregistered) Unregister(prometheus.Collector) bool { return true }

@@ -1,0 +1,263 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	runtimeclient "sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+	"github.com/gatewright/gatewright/test/simulation/model"
+)
+
+// Config is what there is at the start.
+type Config struct {
+	Replicas, Gateways int
+	// Proxies is how many each Gateway has, and Anchored says of each whether its bootstrap has the anchor.
+	Proxies  int
+	Anchored []bool
+	// Routes are the slots that have a route at the start, and Secure says that Gateways have an HTTPS listener.
+	Routes []int
+	Secure bool
+	// Refusals says that users may write what proxies refuse.
+	Refusals bool
+}
+
+// simulation is one world.
+type simulation struct {
+	Config
+	ctx      context.Context
+	stop     context.CancelFunc
+	api      *apiServer
+	replicas []*replica
+	// started counts the starts of each replica, so that each has an address of its own; strangers are those that have not been told who the others are.
+	started   []int
+	strangers []bool
+	// leader holds the lease, -1 if nobody does.
+	leader  int
+	proxies []*proxy
+	// orphans are streams that proxies have left and replicas have not noticed.
+	orphans []*link
+
+	stamp   int
+	stamps  map[string]int
+	claims  map[claim]promise
+	problem string
+	log     []string
+}
+
+// proxy is a pod with an Envoy.
+type proxy struct {
+	name     string
+	gateway  int
+	anchored bool
+	envoy    *model.Envoy
+	link     *link
+}
+
+func newSimulation(c Config) *simulation {
+	s := &simulation{Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.api = &apiServer{objects: map[ref]runtimeclient.Object{}, notify: s.notify}
+	s.replicas, s.started, s.strangers = make([]*replica, c.Replicas), make([]int, c.Replicas), make([]bool, c.Replicas)
+	s.api.put(store.GatewayClass, newClass())
+	s.api.put(store.Namespace, newNamespace())
+	for g := range c.Gateways {
+		s.api.put(store.Gateway, newGateway(g, c.Secure))
+		if c.Secure {
+			s.api.put(store.Secret, newSecret(g, 0))
+		}
+		for n := range services {
+			s.api.put(store.Service, newService(g, n))
+			s.api.put(store.EndpointSlice, newEndpoints(g, n, 0))
+		}
+		s.api.put(store.EndpointSlice, newFleet(g, nil))
+		for n := range c.Proxies {
+			p := &proxy{name: fmt.Sprintf("p-%s-%d", gateways[g], n), gateway: g, anchored: c.Anchored[len(s.proxies)]}
+			s.proxies = append(s.proxies, p)
+			s.restart(p)
+		}
+	}
+	for _, i := range c.Routes {
+		s.putRoute(i, 0, false)
+	}
+	for i := range s.replicas {
+		s.startReplica(i)
+	}
+	s.elect(0)
+	return s
+}
+
+// end stops everything.
+func (s *simulation) end() {
+	s.stop()
+	synctest.Wait()
+}
+
+func (s *simulation) violate(format string, args ...any) {
+	if s.problem == "" {
+		s.problem = fmt.Sprintf(format, args...)
+	}
+}
+
+func (s *simulation) notify(e event) {
+	for _, r := range s.replicas {
+		if r != nil {
+			r.pending[e.kind] = append(r.pending[e.kind], e)
+		}
+	}
+}
+
+func (s *simulation) putRoute(i, backend int, spoil bool) {
+	s.stamp++
+	r := newRoute(i, backend, s.stamp, spoil)
+	s.api.put(store.HTTPRoute, r)
+	s.stamps[versionOf(r)] = s.stamp
+}
+
+// versionOf names a specification of a route.
+func versionOf(r *gwv1.HTTPRoute) string { return fmt.Sprintf("%s/%d", r.UID, r.Generation) }
+
+// restart has a new Envoy in the pod.
+func (s *simulation) restart(p *proxy) {
+	s.leave(p)
+	group := store.Key(namespace, gateways[p.gateway])
+	node := &corev3.Node{Id: p.name, Cluster: group}
+	anchor := ""
+	if p.anchored {
+		anchor = anchorScopes
+		node.Metadata = anchorMetadata
+	}
+	p.envoy = model.New(node, anchor, time.Now)
+}
+
+// leave has a proxy lose its stream. What is under way is lost.
+func (s *simulation) leave(p *proxy) {
+	if p.link == nil {
+		return
+	}
+	s.orphans = append(s.orphans, p.link)
+	p.link = nil
+	p.envoy.Disconnect()
+}
+
+func (s *simulation) connect(p *proxy, r *replica) {
+	l := newLink(r)
+	p.link = l
+	if len(unread(r)) > 0 {
+		// The replica may not know what the proxy has, and take it away.
+		s.dropClaims(func(c claim) bool { return s.proxies[c.proxy] == p })
+	}
+	go func() {
+		_ = r.server.ServeStream(xds.Identity{Gateway: store.Key(namespace, gateways[p.gateway]), Pod: p.name}, l)
+		l.cancel()
+	}()
+	p.envoy.Connect(l.ask)
+}
+
+// unread are the kinds of which events have not arrived that say more than a status.
+func unread(r *replica) []store.Kind {
+	var kinds []store.Kind
+	for _, kind := range slices.Sorted(maps.Keys(r.pending)) {
+		if slices.ContainsFunc(r.pending[kind], func(e event) bool { return !e.statusOnly }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+func (s *simulation) openPeer(ctx context.Context, from *replica, to string) (*link, error) {
+	for _, r := range s.replicas {
+		if r == nil || r.name != to {
+			continue
+		}
+		l := newLink(r)
+		context.AfterFunc(ctx, l.cancel)
+		go func() {
+			_ = r.server.ServeStream(xds.Identity{Pod: from.name}, l)
+			l.cancel()
+		}()
+		return l, nil
+	}
+	return nil, errCut
+}
+
+func (s *simulation) startReplica(i int) {
+	s.started[i]++
+	r := newReplica(s.ctx, fmt.Sprintf("replica-%d-%d", i, s.started[i]), s.openPeer)
+	r.start(s.api.objects)
+	s.replicas[i] = r
+	for j := range s.strangers {
+		s.strangers[j] = true
+	}
+}
+
+func (s *simulation) crash(i int) {
+	r := s.replicas[i]
+	r.stop()
+	s.replicas[i] = nil
+	if s.leader == i {
+		s.leader = -1
+	}
+	for _, p := range s.proxies {
+		if p.link != nil && p.link.ctx.Err() != nil {
+			p.link = nil
+			p.envoy.Disconnect()
+		}
+	}
+	for j := range s.strangers {
+		s.strangers[j] = true
+	}
+}
+
+// elect moves the lease. A leader that is paused does not know that it has lost it.
+func (s *simulation) elect(i int) {
+	if s.leader >= 0 {
+		if before := s.replicas[s.leader]; before.paused {
+			before.lost = true
+		} else {
+			before.follow()
+			synctest.Wait()
+		}
+	}
+	if s.leader = i; i >= 0 {
+		s.replicas[i].lost = false
+		s.replicas[i].lead()
+	}
+}
+
+// sleep lets time pass, and has Envoys do what they do by themselves.
+func (s *simulation) sleep(d time.Duration) {
+	until := time.Now().Add(d)
+	for s.problem == "" {
+		next := until
+		for _, p := range s.proxies {
+			if t := p.envoy.Deadline(); !t.IsZero() && t.Before(next) {
+				next = t
+			}
+		}
+		time.Sleep(time.Until(next))
+		synctest.Wait()
+		for _, p := range s.proxies {
+			if t := p.envoy.Deadline(); !t.IsZero() && !t.After(next) {
+				s.logf("%s: time passes", p.name)
+				p.envoy.Tick()
+			}
+		}
+		s.check()
+		if !next.Before(until) {
+			return
+		}
+	}
+}
+
+func (s *simulation) logf(format string, args ...any) {
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,85 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/worldtest"
+)
+
+var (
+	seeds    = flag.Uint64("seeds", 50, "how many seeds to run")
+	first    = flag.Uint64("first", 0, "the first seed")
+	steps    = flag.Int("steps", 150, "how many actions a seed has")
+	refusals = flag.Bool("refusals", true, "whether users write what proxies refuse")
+	verbose  = flag.Bool("log", false, "print what happened in the minimised trace")
+)
+
+// bubble runs a simulation in fake time.
+func bubble(t *testing.T, run func() Result) (r Result) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) { r = run() })
+	return r
+}
+
+func options() Options { return Options{Steps: *steps, Refusals: *refusals} }
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	worldtest.KeyPairs()
+	var next atomic.Uint64
+	next.Store(*first)
+	start := time.Now()
+	for w := range runtime.GOMAXPROCS(0) {
+		t.Run(fmt.Sprint(w), func(t *testing.T) {
+			t.Parallel()
+			for !t.Failed() {
+				seed := next.Add(1) - 1
+				if seed >= *first+*seeds {
+					return
+				}
+				if r := bubble(t, func() Result { return Random(seed, options()) }); r.Problem != "" {
+					explain(t, seed, r)
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { t.Logf("%d seeds in %s", *seeds, time.Since(start)) })
+}
+
+// explain prints a violation as short as it gets, and how to see it again.
+func explain(t *testing.T, seed uint64, r Result) {
+	t.Helper()
+	t.Logf("seed %d: %s (%d actions); minimising", seed, r.Problem, len(r.Actions))
+	short := Minimise(r, func(c Config, actions []Action) Result {
+		return bubble(t, func() Result { return Trace(c, actions) })
+	})
+	if *verbose {
+		t.Log("\n" + strings.Join(short.Log, "\n"))
+	}
+	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -refusals=%t -log", seed, short, seed, *steps, *refusals)
+}
+
+func TestTheSameSeedGivesTheSameTrace(t *testing.T) {
+	t.Parallel()
+	worldtest.KeyPairs()
+	for seed := range uint64(10) {
+		a := bubble(t, func() Result { return Random(seed, options()) })
+		b := bubble(t, func() Result { return Random(seed, options()) })
+		if !slices.Equal(a.Log, b.Log) {
+			for i := range min(len(a.Log), len(b.Log)) {
+				if a.Log[i] != b.Log[i] {
+					t.Fatalf("seed %d, line %d: %q, then %q", seed, i, a.Log[i], b.Log[i])
+				}
+			}
+			t.Fatalf("seed %d: %d lines, then %d", seed, len(a.Log), len(b.Log))
+		}
+	}
+}

@@ -29,6 +29,8 @@ const (
 	// What arrives: an event at replica N; the last one again; all of a kind at once, each object as it is now; a call of replica N at the API server, or its failure.
 	watch, duplicate, relist = "watch", "duplicate", "relist"
 	handle, fail             = "handle", "fail"
+	// assign has the endpoints lane of replica N reach the cache.
+	assign = "assign"
 	// members tells replica N who the others are.
 	members = "members"
 	// Messages from and to proxy N, and between replicas N and M.

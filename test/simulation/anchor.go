@@ -1,16 +1,16 @@
 package simulation
 
 import (
-	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gatewright/gatewright/internal/translate/wire"
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// anchorScopes are the bytes of the ScopedRds message in the bootstrap, which must be those that all listeners use.
+// anchorScopes are the bytes of the ScopedRds message in the bootstrap.
 var anchorScopes = func() string {
-	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(&hcmv3.ScopedRds{ScopedRdsConfigSource: wire.ADS()})
+	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(wire.Scopes())
 	if err != nil {
 		panic(err)
 	}
@@ -18,4 +18,4 @@ var anchorScopes = func() string {
 }()
 
 // anchorMetadata is how a proxy says that it has the anchor.
-var anchorMetadata = &structpb.Struct{Fields: map[string]*structpb.Value{"gatewright.dev/anchor": structpb.NewBoolValue(true)}}
+var anchorMetadata = &structpb.Struct{Fields: map[string]*structpb.Value{xds.AnchorMetadata: structpb.NewBoolValue(true)}}

@@ -88,6 +88,7 @@ func (s *simulation) write(i int, c *call) {
 	if i != s.leader {
 		s.violate("(g) replica %d writes the status of %s without the lease", i, c.object.GetName())
 	}
+	before, _ := s.api.objects[ref{kind, store.KeyOf(c.object)}].(*gwv1.HTTPRoute)
 	err := s.api.writeStatus(kind, c.object)
 	c.done <- err
 	route, ok := c.object.(*gwv1.HTTPRoute)
@@ -97,6 +98,10 @@ func (s *simulation) write(i int, c *call) {
 	s.logf("status of %s: %s", route.Name, programmedIs(route))
 	condition := programmed(route)
 	if condition == nil || condition.Status != metav1.ConditionTrue {
+		return
+	}
+	if was := programmed(before); was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == condition.ObservedGeneration {
+		// Nothing new is said of proxies. There may be listeners since that they do not have yet, which say so themselves.
 		return
 	}
 	stored := route.DeepCopy()
@@ -113,7 +118,8 @@ func (s *simulation) write(i int, c *call) {
 			continue
 		}
 		for _, port := range s.ports(p.gateway) {
-			if port == httpsPort && slices.ContainsFunc(unread(leader), func(k store.Kind) bool { return k == store.Gateway || k == store.Secret }) {
+			if port == httpsPort && s.moved[p.gateway] {
+				// The route may have been proved before the listener came back, which says itself whether proxies have it.
 				continue
 			}
 			cl := claim{slot, n, port}

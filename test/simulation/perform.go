@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing/synctest"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -22,7 +21,7 @@ func (s *simulation) perform(a Action) bool {
 	if !did {
 		return false
 	}
-	synctest.Wait()
+	s.wait()
 	s.check()
 	return true
 }
@@ -40,6 +39,7 @@ func (s *simulation) user(a Action) bool {
 		s.dropClaims(func(c claim) bool { return c.slot == a.N })
 		s.api.remove(store.HTTPRoute, key(routeName(a.N)))
 	case putSecret:
+		s.moved[a.N] = s.moved[a.N] || !s.api.has(store.Secret, key(secretName(a.N)))
 		s.api.put(store.Secret, newSecret(a.N, a.M))
 	case deleteSecret:
 		if !s.api.has(store.Secret, key(secretName(a.N))) {
@@ -84,6 +84,7 @@ func (s *simulation) secure(g int) bool {
 }
 
 func (s *simulation) dropSecure(g int) {
+	s.moved[g] = true
 	s.dropClaims(func(c claim) bool { return c.port == httpsPort && slots[c.slot].gateway == g })
 }
 
@@ -159,6 +160,8 @@ func (s *simulation) arrive(a Action) bool {
 			return true
 		}
 		s.write(a.N, c)
+	case assign:
+		return r.applyEndpoints()
 	case members:
 		if !s.strangers[a.N] {
 			return false
@@ -190,6 +193,7 @@ func (s *simulation) message(a Action) bool {
 			if requests == 0 || p.link.end.paused {
 				return false
 			}
+			s.logf("%s sends %s", p.name, describeRequest(p.link.requests[0]))
 			p.link.deliverRequest()
 			return true
 		}
@@ -281,7 +285,7 @@ func (s *simulation) resume(r *replica) {
 	if r.lost {
 		r.lost = false
 		r.follow()
-		synctest.Wait()
+		s.wait()
 	}
 }
 
@@ -318,5 +322,25 @@ func describe(m *response) string {
 		names = append(names, "-"+name)
 	}
 	slices.Sort(names)
-	return m.GetTypeUrl()[strings.LastIndexByte(m.GetTypeUrl(), '.')+1:] + " " + strings.Join(names, " ")
+	return short(m.GetTypeUrl()) + " " + strings.Join(names, " ")
 }
+
+func describeRequest(m *request) string {
+	text := short(m.GetTypeUrl())
+	switch {
+	case m.GetErrorDetail() != nil:
+		text += " NACK " + m.GetResponseNonce()
+	case m.GetResponseNonce() != "":
+		text += " ACK " + m.GetResponseNonce()
+	}
+	for _, name := range m.GetResourceNamesSubscribe() {
+		text += " +" + name
+	}
+	for _, name := range m.GetResourceNamesUnsubscribe() {
+		text += " -" + name
+	}
+	return text
+}
+
+// short is the name of a type.
+func short(typeURL string) string { return typeURL[strings.LastIndexByte(typeURL, '.')+1:] }

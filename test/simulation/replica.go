@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
+	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -55,6 +57,10 @@ type replica struct {
 	view map[ref]runtimeclient.Object
 	// calls are the writes that the API server has not handled.
 	calls []*call
+	// assignments are what the pipeline has handed out and the cache has not taken.
+	assignments []map[string]*xds.Resource
+	// news is what the board has not heard.
+	news []news
 	// peers are the streams to other replicas, by name.
 	peers map[string]*link
 	// open opens a stream to another replica.
@@ -68,6 +74,11 @@ type call struct {
 	done   chan error
 }
 
+func (c *call) name() string { return string(kindOf(c.object)) + "/" + c.object.GetName() }
+
+// writers is as many as there are objects with a status, so that all writes are under way together.
+const writers = 12
+
 func newReplica(ctx context.Context, name string, open func(context.Context, *replica, string) (*link, error)) *replica {
 	r := &replica{
 		name: name, cache: xds.NewCache(), pending: map[store.Kind][]event{}, last: map[store.Kind]event{}, view: map[ref]runtimeclient.Object{},
@@ -76,11 +87,11 @@ func newReplica(ctx context.Context, name string, open func(context.Context, *re
 	r.ctx, r.stop = context.WithCancel(ctx)
 	log := slog.New(slog.DiscardHandler)
 	r.writer = status.NewWriter(status.Options{
-		Reader: reader{r}, Client: statusClient{r}, Controller: gateway.ControllerName, Log: log, Metrics: unregistered{}, Workers: 1,
+		Reader: reader{r}, Client: statusClient{r}, Controller: gateway.ControllerName, Log: log, Metrics: unregistered{}, Workers: writers,
 	})
 	r.proofs = proof.New(statuses{r.writer}, unregistered{})
 	r.pipeline = pipeline.New(pipeline.Outputs{
-		Proxies: r.cache, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs,
+		Proxies: r, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs,
 	}, unregistered{})
 	r.board = peers.NewBoard(log)
 	r.server = xds.NewServer(r.cache, nil, log, unregistered{}, observer{r})
@@ -97,6 +108,7 @@ func (r *replica) start(objects map[ref]runtimeclient.Object) {
 		r.observe(event{ref: what, object: object})
 	}
 	r.pipeline.Start()
+	r.applyEndpoints()
 	r.cache.Open()
 	for _, run := range []func(context.Context){r.pipeline.Run, r.proofs.Run, r.board.Run, r.follower.Run} {
 		go run(r.ctx)
@@ -127,6 +139,31 @@ func (r *replica) observe(e event) {
 	r.pipeline.Put(change)
 }
 
+// Apply implements [pipeline.Proxies].
+func (r *replica) Apply(changes []xds.Change) map[string]string { return r.cache.Apply(changes) }
+
+// ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints follow.
+func (r *replica) ApplyEndpoints(changes map[string]*xds.Resource) {
+	if len(changes) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.assignments = append(r.assignments, changes)
+}
+
+// applyEndpoints has the cache take the oldest assignments, and returns false if there are none.
+func (r *replica) applyEndpoints() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.assignments) == 0 {
+		return false
+	}
+	r.cache.ApplyEndpoints(r.assignments[0])
+	r.assignments = r.assignments[1:]
+	return true
+}
+
 // lead has the replica write status until it resigns.
 func (r *replica) lead() {
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -141,7 +178,8 @@ func (r *replica) follow() {
 	}
 }
 
-// takeCall is the oldest write that somebody still waits for, nil if there is none.
+// takeCall is a write that somebody still waits for, nil if there is none. Of several it is the one whose object comes first, whichever was made first: the
+// replica goes through maps.
 func (r *replica) takeCall(take bool) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,9 +187,15 @@ func (r *replica) takeCall(take bool) *call {
 	if len(r.calls) == 0 {
 		return nil
 	}
-	c := r.calls[0]
+	first := 0
+	for i, c := range r.calls {
+		if c.name() < r.calls[first].name() {
+			first = i
+		}
+	}
+	c := r.calls[first]
 	if take {
-		r.calls = r.calls[1:]
+		r.calls = slices.Delete(r.calls, first, first+1)
 	}
 	return c
 }
@@ -177,27 +221,55 @@ func (r *replica) peerLink(address string) *link {
 	return nil
 }
 
-// observer tells the parts of a replica what its proxies do, as in production.
+// observer tells the parts of a replica what its proxies do, as in production. The board hears of it at the end of the step, so that what it shows together does
+// not depend on which goroutine was faster.
 type observer struct{ *replica }
+
+// news is something that the board has not heard.
+type news struct {
+	proxy xds.Identity
+	tell  func()
+}
+
+func (o observer) later(p xds.Identity, tell func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.news = append(o.news, news{p, tell})
+}
 
 func (o observer) Connected(p xds.Identity) {
 	o.proofs.Connected(p)
-	o.board.Connected(p)
+	o.later(p, func() { o.board.Connected(p) })
 }
 
 func (o observer) Disconnected(p xds.Identity) {
 	o.proofs.Disconnected(p)
-	o.board.Disconnected(p)
+	o.later(p, func() { o.board.Disconnected(p) })
 }
 
 func (o observer) Holds(p xds.Identity, state string) {
 	o.proofs.Holds(p, state)
-	o.board.Holds(p, state)
+	o.later(p, func() { o.board.Holds(p, state) })
 }
 
 func (o observer) Refused(p xds.Identity, refusal xds.Refusal) {
 	o.pipeline.Refused(p, refusal)
-	o.board.Refused(p, refusal)
+	o.later(p, func() { o.board.Refused(p, refusal) })
+}
+
+// tellBoard passes on what the board has not heard, one proxy after the other.
+func (r *replica) tellBoard() {
+	r.mu.Lock()
+	all := r.news
+	r.news = nil
+	r.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b news) int {
+		return strings.Compare(a.proxy.Gateway+"/"+a.proxy.Pod, b.proxy.Gateway+"/"+b.proxy.Pod)
+	})
+	for _, n := range all {
+		n.tell()
+		synctest.Wait()
+	}
 }
 
 // fleets tells the proofs which Service leads to the proxies of a Gateway.
@@ -277,20 +349,20 @@ type statusClient struct{ *replica }
 
 // Status implements [runtimeclient.StatusClient].
 func (s statusClient) Status() runtimeclient.SubResourceWriter {
-	return statusWriter{replica: s.replica}
+	return statusWriter{of: s.replica}
 }
 
 type statusWriter struct {
 	runtimeclient.SubResourceWriter
-	*replica
+	of *replica
 }
 
 // Patch implements [runtimeclient.SubResourceWriter].
 func (s statusWriter) Patch(ctx context.Context, object runtimeclient.Object, _ runtimeclient.Patch, _ ...runtimeclient.SubResourcePatchOption) error {
 	c := &call{ctx: ctx, object: object, done: make(chan error, 1)}
-	s.mu.Lock()
-	s.calls = append(s.calls, c)
-	s.mu.Unlock()
+	s.of.mu.Lock()
+	s.of.calls = append(s.of.calls, c)
+	s.of.mu.Unlock()
 	select {
 	case err := <-c.done:
 		return err

@@ -72,7 +72,7 @@ func (s *simulation) pendingActions() []Action {
 		for _, kind := range kinds(r) {
 			all = append(all, Action{Verb: watch, N: i, Kind: kind})
 		}
-		all = append(all, Action{Verb: handle, N: i})
+		all = append(all, Action{Verb: assign, N: i}, Action{Verb: handle, N: i})
 		for j := range s.replicas {
 			if i != j {
 				all = append(all, Action{Verb: peerRequest1, N: i, M: j}, Action{Verb: peerResponse1, N: i, M: j})
@@ -114,6 +114,7 @@ func (s *simulation) checkRest() {
 			}
 		}
 	}
+	clear(s.moved)
 	if !bad {
 		s.checkCold()
 	}
@@ -126,6 +127,7 @@ func (s *simulation) checkCold() {
 		fresh.observe(event{ref: what, object: object})
 	}
 	fresh.pipeline.Start()
+	fresh.applyEndpoints()
 	for g := range s.Gateways {
 		group := store.Key(namespace, gateways[g])
 		cold := fresh.cache.Snapshot(group)

@@ -19,13 +19,15 @@ type Result struct {
 type Options struct {
 	Steps    int
 	Refusals bool
+	// Ignore has the letters of what need not hold, to look behind what is known.
+	Ignore string
 }
 
 // Random performs the actions of a seed. It must be called in a bubble of synctest.
 func Random(seed uint64, o Options) Result {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a seed on purpose: what was found can be found again
 	c := configOf(random)
-	c.Refusals = o.Refusals
+	c.Refusals, c.Ignore = o.Refusals, o.Ignore
 	s := newSimulation(c)
 	defer s.end()
 	var actions []Action

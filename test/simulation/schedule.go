@@ -95,6 +95,9 @@ func (s *simulation) offerDeliveries(add func(int, Action)) {
 			add(40, Action{Verb: handle, N: i})
 			add(2, Action{Verb: fail, N: i})
 		}
+		if len(r.assignments) > 0 {
+			add(40, Action{Verb: assign, N: i})
+		}
 		if s.strangers[i] {
 			add(40, Action{Verb: members, N: i})
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ const (
 	refusal          = "the model refuses this"
 )
 
+// salt is in scopes whose bytes never occur again.
+var salt = []byte("gatewright.dev/salt")
+
 // Route is what a request is answered by.
 type Route struct {
 	// Name is that of the rule, and Generation that of the object it came from.
@@ -41,6 +45,8 @@ type table struct {
 
 type scope struct {
 	name string
+	// bytes are compared in place of Envoy's hash.
+	bytes string
 	table
 }
 
@@ -74,6 +80,9 @@ type listener struct {
 var decoded, chains sync.Map
 
 func decode[T any](body *anypb.Any, read func(*anypb.Any) *T) *T {
+	if body.GetTypeUrl() == scopeType && bytes.Contains(body.GetValue(), salt) {
+		return read(body)
+	}
 	key := body.GetTypeUrl() + string(body.GetValue())
 	if known, ok := decoded.Load(key); ok {
 		return known.(*T)
@@ -105,7 +114,7 @@ func readTable(body *anypb.Any) *table {
 
 func readScope(body *anypb.Any) *scope {
 	m := unpack(body, &routev3.ScopedRouteConfiguration{})
-	return &scope{m.GetKey().GetFragments()[0].GetStringKey(), newTable(m.GetRouteConfiguration())}
+	return &scope{m.GetKey().GetFragments()[0].GetStringKey(), string(body.GetValue()), newTable(m.GetRouteConfiguration())}
 }
 
 func newTable(m *routev3.RouteConfiguration) table {

@@ -232,7 +232,7 @@ func (e *Envoy) takeScopes(r *discoveryv3.DeltaDiscoveryResponse) string {
 		updated := map[string]*scope{}
 		for _, resource := range r.GetResources() {
 			next := decode(resource.GetResource(), readScope)
-			if s.known[next.name] == next {
+			if before := s.known[next.name]; before != nil && before.bytes == next.bytes {
 				continue
 			}
 			if next.refused {

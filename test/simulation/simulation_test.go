@@ -62,13 +62,20 @@ func TestSeeds(t *testing.T) {
 func explain(t *testing.T, seed uint64, r Result) {
 	t.Helper()
 	t.Logf("seed %d: %s (%d actions); minimising", seed, r.Problem, len(r.Actions))
+	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -refusals=%t -log",
+		seed, minimal(t, r), seed, *steps, *refusals)
+}
+
+// minimal is as short a trace as leads to the same violation.
+func minimal(t *testing.T, r Result) Result {
+	t.Helper()
 	short := Minimise(r, func(c Config, actions []Action) Result {
 		return bubble(t, func() Result { return Trace(c, actions) })
 	})
 	if *verbose {
 		t.Log("\n" + strings.Join(short.Log, "\n"))
 	}
-	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -refusals=%t -log", seed, short, seed, *steps, *refusals)
+	return short
 }
 
 func TestTheSameSeedGivesTheSameTrace(t *testing.T) {

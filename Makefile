@@ -131,6 +131,7 @@ bench-report: ## Write docs/performance.md and its plots from what make bench ha
 
 # More flags, see test/bench/parts; the proxy that is measured and everything else have a core each.
 PARTSFLAGS ?=
+SIMULATIONS ?= 100000
 .PHONY: bench-parts
 bench-parts: $(CLUSTER) ## Measure what each part of a proxy's configuration costs a request, without a cluster (wants h2load)
 	ENVOY=$$($(CLUSTER) envoy | tail -n 1) go run -C test ./bench/parts $(PARTSFLAGS)
@@ -152,6 +153,14 @@ fuzz: $(GOTESTSUM) $(CLUSTER) ## Run each fuzz test for FUZZTIME=30s, and worlds
 .PHONY: fuzz-short
 fuzz-short: $(GOTESTSUM) $(CLUSTER) ## Give a live Envoy two minutes of worlds
 	TESTFLAGS=-fuzztime=2m hack/fuzz-envoy.sh $(GOTESTSUM) $(call results,fuzz)
+
+.PHONY: simulate
+simulate: ## Run the replicas against model Envoys in fake time: SIMULATIONS=100000 seeds from FIRST=0, and all interleavings of a small world for a minute
+	cd test && go test ./simulation/... -count=1 -timeout=0 -seeds=$(SIMULATIONS) -first=$(FIRST) -explore=1m
+
+.PHONY: simulate-mutations
+simulate-mutations: ## Break the control plane in one place at a time, and see that the simulation finds it
+	hack/simulate-mutations.sh
 
 ##@ Everything
 

@@ -20,9 +20,10 @@ const (
 	// What users do. putRoute makes or changes the route of slot N with backend M, spoilRoute has it refused by proxies.
 	putRoute, spoilRoute, deleteRoute = "put-route", "spoil-route", "delete-route"
 	putSecret, deleteSecret           = "put-secret", "delete-secret"
-	addListener, removeListener       = "add-listener", "remove-listener"
-	putService, deleteService         = "put-service", "delete-service"
-	putEndpoints                      = "put-endpoints"
+	// setListeners gives Gateway N the listeners of mask M: 1 for HTTP, 2 for HTTPS.
+	setListeners              = "set-listeners"
+	putService, deleteService = "put-service", "delete-service"
+	putEndpoints              = "put-endpoints"
 	// report has Kubernetes say which proxies of Gateway N are ready.
 	report = "report"
 

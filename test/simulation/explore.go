@@ -8,7 +8,7 @@ import (
 )
 
 // small is the world whose interleavings are all tried: one Gateway, two proxies, one with the anchor, two routes and two replicas.
-var small = Config{Replicas: 2, Gateways: 1, Proxies: 2, Anchored: []bool{true, false}, Routes: []int{0, 1}}
+var small = Config{Replicas: 2, Gateways: 1, Proxies: 2, Anchored: []bool{true, false}, Routes: []int{0, 1}, Listeners: 1}
 
 // script are the changes and faults that may happen in it, in any order and between any deliveries, each once.
 var script = []Action{

@@ -118,7 +118,7 @@ func (s *simulation) write(i int, c *call) {
 			continue
 		}
 		for _, port := range s.ports(p.gateway) {
-			if port == httpsPort && s.moved[p.gateway] {
+			if s.moved[[2]int{p.gateway, port}] {
 				// The route may have been proved before the listener came back, which says itself whether proxies have it.
 				continue
 			}
@@ -144,10 +144,15 @@ func (r *replica) sees(g int) []string {
 
 // ports are those that a Gateway serves.
 func (s *simulation) ports(g int) []int {
-	if s.secure(g) && s.api.has(store.Secret, store.Key(namespace, secretName(g))) {
-		return []int{httpPort, httpsPort}
+	var ports []int
+	mask := s.listeners(g)
+	if mask&1 != 0 {
+		ports = append(ports, httpPort)
 	}
-	return []int{httpPort}
+	if mask&2 != 0 && s.api.has(store.Secret, store.Key(namespace, secretName(g))) {
+		ports = append(ports, httpsPort)
+	}
+	return ports
 }
 
 // programmed is the condition that says what proxies have of a route, nil if there is none.

@@ -59,11 +59,14 @@ func newNamespace() *corev1.Namespace {
 
 func secretName(g int) string { return "cert-" + gateways[g] }
 
-func newGateway(g int, secure bool) *gwv1.Gateway {
+// newGateway has the listeners of a mask: 1 for HTTP, 2 for HTTPS.
+func newGateway(g, listeners int) *gwv1.Gateway {
 	gw := &gwv1.Gateway{ObjectMeta: meta(gateways[g])}
 	gw.Spec.GatewayClassName = class
-	gw.Spec.Listeners = []gwv1.Listener{{Name: "http", Port: httpPort, Protocol: gwv1.HTTPProtocolType}}
-	if secure {
+	if listeners&1 != 0 {
+		gw.Spec.Listeners = []gwv1.Listener{{Name: "http", Port: httpPort, Protocol: gwv1.HTTPProtocolType}}
+	}
+	if listeners&2 != 0 {
 		gw.Spec.Listeners = append(gw.Spec.Listeners, gwv1.Listener{
 			Name: "https", Port: httpsPort, Protocol: gwv1.HTTPSProtocolType,
 			TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: gwv1.ObjectName(secretName(g))}}},

@@ -39,20 +39,28 @@ func (s *simulation) user(a Action) bool {
 		s.dropClaims(func(c claim) bool { return c.slot == a.N })
 		s.api.remove(store.HTTPRoute, key(routeName(a.N)))
 	case putSecret:
-		s.moved[a.N] = s.moved[a.N] || !s.api.has(store.Secret, key(secretName(a.N)))
+		if !s.api.has(store.Secret, key(secretName(a.N))) {
+			s.move(a.N, httpsPort)
+		}
 		s.api.put(store.Secret, newSecret(a.N, a.M))
 	case deleteSecret:
 		if !s.api.has(store.Secret, key(secretName(a.N))) {
 			return false
 		}
-		s.dropSecure(a.N)
+		s.move(a.N, httpsPort)
 		s.api.remove(store.Secret, key(secretName(a.N)))
-	case addListener, removeListener:
-		if s.secure(a.N) == (a.Verb == addListener) {
+	case setListeners:
+		before := s.listeners(a.N)
+		if before == a.M {
 			return false
 		}
-		s.dropSecure(a.N)
-		s.api.put(store.Gateway, newGateway(a.N, a.Verb == addListener))
+		if (before^a.M)&1 != 0 {
+			s.move(a.N, httpPort)
+		}
+		if (before^a.M)&2 != 0 {
+			s.move(a.N, httpsPort)
+		}
+		s.api.put(store.Gateway, newGateway(a.N, a.M))
 	case putService:
 		if s.api.has(store.Service, key(serviceName(a.N, a.M))) {
 			return false
@@ -77,15 +85,23 @@ func (s *simulation) user(a Action) bool {
 	return true
 }
 
-// secure says whether a Gateway has an HTTPS listener.
-func (s *simulation) secure(g int) bool {
-	gw := s.api.objects[ref{store.Gateway, store.Key(namespace, gateways[g])}].(*gwv1.Gateway)
-	return len(gw.Spec.Listeners) > 1
+// listeners is the mask of the listeners that a Gateway has.
+func (s *simulation) listeners(g int) int {
+	mask := 0
+	for _, l := range s.api.objects[ref{store.Gateway, store.Key(namespace, gateways[g])}].(*gwv1.Gateway).Spec.Listeners {
+		if l.Port == httpPort {
+			mask |= 1
+		} else {
+			mask |= 2
+		}
+	}
+	return mask
 }
 
-func (s *simulation) dropSecure(g int) {
-	s.moved[g] = true
-	s.dropClaims(func(c claim) bool { return c.port == httpsPort && slots[c.slot].gateway == g })
+// move notes that a listener comes or goes.
+func (s *simulation) move(g, port int) {
+	s.moved[[2]int{g, port}] = true
+	s.dropClaims(func(c claim) bool { return c.port == port && slots[c.slot].gateway == g })
 }
 
 // readyProxies are those of a Gateway whose Envoy accepts connections, and reported those that Kubernetes calls so.
@@ -151,7 +167,7 @@ func (s *simulation) arrive(a Action) bool {
 		}
 		delete(r.last, a.Kind)
 	case handle, fail:
-		c := r.takeCall(true)
+		c := r.takeCall(true, false)
 		if c == nil {
 			return false
 		}

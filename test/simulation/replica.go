@@ -180,10 +180,12 @@ func (r *replica) follow() {
 
 // takeCall is a write that somebody still waits for, nil if there is none. Of several it is the one whose object comes first, whichever was made first: the
 // replica goes through maps.
-func (r *replica) takeCall(take bool) *call {
+func (r *replica) takeCall(take, abandoned bool) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls = slices.DeleteFunc(r.calls, func(c *call) bool { return c.ctx.Err() != nil })
+	if !abandoned {
+		r.calls = slices.DeleteFunc(r.calls, func(c *call) bool { return c.ctx.Err() != nil })
+	}
 	if len(r.calls) == 0 {
 		return nil
 	}

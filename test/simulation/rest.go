@@ -90,7 +90,7 @@ func (s *simulation) checkRest() {
 	bad := false
 	for i, sl := range slots {
 		r := s.api.route(i)
-		if r == nil || sl.gateway >= s.Gateways {
+		if r == nil || sl.gateway >= s.Gateways || len(s.ports(sl.gateway)) == 0 {
 			continue
 		}
 		if spoiled(r) {

@@ -21,7 +21,7 @@ func kinds(r *replica) []store.Kind {
 
 // configOf is the world of a seed.
 func configOf(random *rand.Rand) Config {
-	c := Config{Replicas: 2 + random.IntN(2), Gateways: 1 + random.IntN(4)/3, Proxies: 1 + random.IntN(2), Secure: random.IntN(2) == 0}
+	c := Config{Replicas: 2 + random.IntN(2), Gateways: 1 + random.IntN(4)/3, Proxies: 1 + random.IntN(2), Listeners: 1 + random.IntN(3)}
 	for range c.Gateways * c.Proxies {
 		c.Anchored = append(c.Anchored, random.IntN(2) == 0)
 	}
@@ -91,7 +91,7 @@ func (s *simulation) offerDeliveries(add func(int, Action)) {
 				add(4, Action{Verb: relist, N: i, Kind: kind})
 			}
 		}
-		if r.takeCall(false) != nil {
+		if r.takeCall(false, false) != nil {
 			add(40, Action{Verb: handle, N: i})
 			add(2, Action{Verb: fail, N: i})
 		}
@@ -143,18 +143,13 @@ func (s *simulation) offerChanges(random *rand.Rand, add func(int, Action)) {
 		}
 	}
 	for g := range s.Gateways {
-		secure, present := s.secure(g), s.api.has(store.Secret, store.Key(namespace, secretName(g)))
-		switch {
-		case !secure:
-			add(2, Action{Verb: addListener, N: g})
-		case present:
+		if s.api.has(store.Secret, store.Key(namespace, secretName(g))) {
 			add(3, Action{Verb: deleteSecret, N: g})
 			add(1, Action{Verb: putSecret, N: g, M: random.IntN(2)})
-			add(1, Action{Verb: removeListener, N: g})
-		}
-		if !present {
+		} else {
 			add(4, Action{Verb: putSecret, N: g, M: random.IntN(2)})
 		}
+		add(2, Action{Verb: setListeners, N: g, M: 1 + random.IntN(3)})
 		n := random.IntN(services)
 		if s.api.has(store.Service, store.Key(namespace, serviceName(g, n))) {
 			add(1, Action{Verb: deleteService, N: g, M: n})

@@ -24,9 +24,10 @@ type Config struct {
 	// Proxies is how many each Gateway has, and Anchored says of each whether its bootstrap has the anchor.
 	Proxies  int
 	Anchored []bool
-	// Routes are the slots that have a route at the start, and Secure says that Gateways have an HTTPS listener.
+	// Routes are the slots that have a route at the start, in the order in which they are made.
 	Routes []int
-	Secure bool
+	// Listeners is the mask of the listeners that Gateways have.
+	Listeners int
 	// Refusals says that users may write what proxies refuse.
 	Refusals bool
 	// Ignore has the letters of what need not hold.
@@ -40,6 +41,8 @@ type simulation struct {
 	stop     context.CancelFunc
 	api      *apiServer
 	replicas []*replica
+	// all has those that have crashed too.
+	all []*replica
 	// started counts the starts of each replica, so that each has an address of its own; strangers are those that have not been told who the others are.
 	started   []int
 	strangers []bool
@@ -52,8 +55,8 @@ type simulation struct {
 	stamp  int
 	stamps map[string]int
 	claims map[claim]promise
-	// moved are the Gateways whose HTTPS listener has come or gone since everything was at rest.
-	moved   map[int]bool
+	// moved are the listeners, by Gateway and port, that have come or gone since everything was at rest.
+	moved   map[[2]int]bool
 	problem string
 	log     []string
 }
@@ -68,15 +71,15 @@ type proxy struct {
 }
 
 func newSimulation(c Config) *simulation {
-	s := &simulation{Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}, moved: map[int]bool{}}
+	s := &simulation{Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}, moved: map[[2]int]bool{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.api = &apiServer{objects: map[ref]runtimeclient.Object{}, notify: s.notify}
 	s.replicas, s.started, s.strangers = make([]*replica, c.Replicas), make([]int, c.Replicas), make([]bool, c.Replicas)
 	s.api.put(store.GatewayClass, newClass())
 	s.api.put(store.Namespace, newNamespace())
 	for g := range c.Gateways {
-		s.api.put(store.Gateway, newGateway(g, c.Secure))
-		if c.Secure {
+		s.api.put(store.Gateway, newGateway(g, c.Listeners))
+		if c.Listeners&2 != 0 {
 			s.api.put(store.Secret, newSecret(g, 0))
 		}
 		for n := range services {
@@ -104,6 +107,13 @@ func newSimulation(c Config) *simulation {
 func (s *simulation) end() {
 	s.stop()
 	synctest.Wait()
+	for _, r := range s.all {
+		// A writer that does not mind the end of its term must not keep the bubble from ending.
+		for c := r.takeCall(true, true); c != nil; c = r.takeCall(true, true) {
+			c.done <- errUnavailable
+			synctest.Wait()
+		}
+	}
 }
 
 func (s *simulation) violate(format string, args ...any) {
@@ -199,6 +209,7 @@ func (s *simulation) startReplica(i int) {
 	r := newReplica(s.ctx, fmt.Sprintf("replica-%d-%d", i, s.started[i]), s.openPeer)
 	r.start(s.api.objects)
 	s.replicas[i] = r
+	s.all = append(s.all, r)
 	for j := range s.strangers {
 		s.strangers[j] = true
 	}

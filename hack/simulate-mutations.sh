@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Breaks the control plane in one place at a time, in a copy of the tree, and expects the simulation to find each of these bugs.
+# Usage: hack/simulate-mutations.sh [SEEDS] [NAME…]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seeds=${1:-2000}
+shift || true
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r go.mod go.sum api internal "$copy/"
+mkdir "$copy/test"
+cp -r test/go.mod test/go.sum test/simulation "$copy/test/"
+
+simulate() {
+	(cd "$copy/test" && go test ./simulation -run TestSeeds -seeds="$seeds" -failures=1 $SIMFLAGS)
+}
+
+missed=()
+# mutate NAME WHAT FILE EXPRESSION: the Perl expression must change the file.
+mutate() {
+	local name=$1 what=$2 file=$3 expression=$4
+	if ((${#wanted[@]})) && [[ " ${wanted[*]} " != *" $name "* ]]; then
+		return
+	fi
+	cp "$copy/$file" "$copy/original"
+	perl -0pi -e "$expression" "$copy/$file"
+	if cmp -s "$copy/$file" "$copy/original"; then
+		echo "$name: the expression changes nothing in $file; the mutation is out of date" >&2
+		missed+=("$name")
+	elif output=$(simulate 2>&1); then
+		echo "$name: not found in $seeds seeds ($what)" >&2
+		missed+=("$name")
+	elif grep -q 'build failed' <<<"$output"; then
+		echo "$name: the mutation does not compile: $output" >&2
+		missed+=("$name")
+	else
+		echo "$name: found ($what): $(grep -m1 -oE 'seed [0-9]+: \([a-g]\).*' <<<"$output" || tail -n 3 <<<"$output")"
+	fi
+	cp "$copy/original" "$copy/$file"
+}
+
+wanted=("$@")
+mutate lost-hosts 'proxies without an anchor are not sent scopes behind the listener' \
+	internal/xds/anchor.go 's/if s\.anchored \|\|/if true || s.anchored ||/'
+mutate trusted-versions 'scopes that a proxy lists when it reconnects are believed' \
+	internal/xds/stream.go 's/&& !own\.active && !s\.anchored/\&\& !own.active \&\& false/'
+mutate cold-clusters 'routes are sent before their clusters are acknowledged' \
+	internal/xds/round.go 's/if !s\.handHeld\(Cluster\) \|\| !s\.answered\(Cluster\)/if !s.handHeld(Cluster)/'
+mutate early-removal 'clusters are removed before what uses them' \
+	internal/xds/round.go 's/removalOrder = \[\]Type\{RouteTable, Scope, Secret, Cluster\}/removalOrder = []Type{Cluster, Secret, Scope, RouteTable}/'
+mutate one-proxy 'an object is live when one proxy has it' \
+	internal/proof/keeper.go 's/all := b\.last\n/all := -1\n/; s/all = min\(all,/all = max(all,/'
+mutate stale-leader 'a writer goes on with its queue after the lease is lost' \
+	internal/status/writer.go 's/w\.work\(ctx, queue\)/w.work(context.WithoutCancel(ctx), queue)/'
+mutate one-group 'every proxy is given the resources of one Gateway' \
+	internal/xds/server.go 's/group := identity\.Gateway/group := "w\/one"/'
+mutate forgotten-removals 'what a proxy lists when it reconnects is ignored' \
+	internal/xds/subscription.go 's/\tmaps\.Copy\(s\.sent, request\.GetInitialResourceVersions\(\)\)\n//'
+mutate unacknowledged 'a state counts as held before everything is acknowledged' \
+	internal/xds/state.go 's/if !s\.answered\(t\) \{\n\t\t\treturn false/if t == Cluster \&\& !s.answered(t) {\n\t\t\treturn false/'
+
+if ((${#missed[@]})); then
+	echo "missed: ${missed[*]}" >&2
+	exit 1
+fi

@@ -118,7 +118,7 @@ func stampOf(r *gwv1.HTTPRoute) int {
 }
 
 func spoiled(r *gwv1.HTTPRoute) bool {
-	return len(r.Spec.Rules[0].Filters[0].ResponseHeaderModifier.Set) > 1
+	return *r.Spec.Rules[0].Matches[0].Path.Type == gwv1.PathMatchRegularExpression
 }
 
 // slotOf is the slot of a route by the name of one of its rules, `HTTPRoute/<namespace>/<name>/…`; -1 if it is none of ours.

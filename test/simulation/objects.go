@@ -124,12 +124,14 @@ func newRoute(i, backend, stamp int, spoiled bool) *gwv1.HTTPRoute {
 		r.Spec.Hostnames = []gwv1.Hostname{slots[i].host}
 	}
 	headers := []gwv1.HTTPHeader{{Name: model.GenerationHeader, Value: strconv.Itoa(stamp)}}
+	match := gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: new("/")}
 	if spoiled {
-		headers = append(headers, gwv1.HTTPHeader{Name: "x-marker", Value: model.RefusedValue})
+		match = gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchRegularExpression), Value: new(model.RefusedPath)}
 	}
 	ref := gwv1.HTTPBackendRef{}
 	ref.Name, ref.Port = gwv1.ObjectName(serviceName(slots[i].gateway, backend)), new(gwv1.PortNumber(80))
 	r.Spec.Rules = []gwv1.HTTPRouteRule{{
+		Matches: []gwv1.HTTPRouteMatch{{Path: &match}},
 		Filters: []gwv1.HTTPRouteFilter{{
 			Type: gwv1.HTTPRouteFilterResponseHeaderModifier, ResponseHeaderModifier: &gwv1.HTTPHeaderFilter{Set: headers},
 		}},

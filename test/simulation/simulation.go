@@ -18,6 +18,9 @@ import (
 	"github.com/gatewright/gatewright/test/simulation/model"
 )
 
+// drainTime is that of the proxies of a fleet.
+const drainTime = time.Minute
+
 // Config is what there is at the start.
 type Config struct {
 	Replicas, Gateways int
@@ -150,7 +153,7 @@ func (s *simulation) restart(p *proxy) {
 		anchor = anchorScopes
 		node.Metadata = anchorMetadata
 	}
-	p.envoy = model.New(node, anchor, time.Now)
+	p.envoy = model.New(model.Options{Node: node, Anchor: anchor, Drain: drainTime, Now: time.Now})
 }
 
 // leave has a proxy lose its stream. What is under way is lost.

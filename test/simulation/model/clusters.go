@@ -50,7 +50,7 @@ func (e *Envoy) updateCluster(c *cluster) {
 	e.warming[c.name] = w
 	switch {
 	case c.endpoints != "":
-		w.deadline = e.now().Add(fetchTimeout)
+		w.deadline = e.Now().Add(fetchTimeout)
 		e.watch(endpointType, c.endpoints)
 	case !c.resolved:
 		w.done()

@@ -19,11 +19,13 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Routes carry their generation in a response header, and what the model refuses carries RefusedValue in it.
+// Routes carry their generation in a response header. A route that matches RefusedPath is refused, by the model and by an Envoy whose
+// re2.max_program_size.error_level is MaxProgramSize.
 const (
 	GenerationHeader = "x-generation"
-	RefusedValue     = "refuse-me"
-	refusal          = "the model refuses this"
+	RefusedPath      = "/[a-z]{500}"
+	MaxProgramSize   = 100
+	refusal          = "regex program size is too large"
 )
 
 // salt is in scopes whose bytes never occur again.
@@ -122,8 +124,8 @@ func newTable(m *routev3.RouteConfiguration) table {
 	for _, host := range m.GetVirtualHosts() {
 		for _, r := range routesOf(host) {
 			route := &Route{Name: r.GetName()}
+			t.refused = t.refused || strings.Contains(r.GetMatch().GetSafeRegex().GetRegex(), RefusedPath)
 			for _, h := range r.GetResponseHeadersToAdd() {
-				t.refused = t.refused || h.GetHeader().GetValue() == RefusedValue
 				if h.GetHeader().GetKey() == GenerationHeader {
 					route.Generation, _ = strconv.Atoi(h.GetHeader().GetValue())
 				}

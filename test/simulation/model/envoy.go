@@ -16,15 +16,13 @@ const (
 	listenerType = resourcev3.ListenerType
 	routeType    = resourcev3.RouteType
 
-	// fetchTimeout is the initial_fetch_timeout of a config source that sets none (utility.cc), and drainTime is Envoy's --drain-time-s.
+	// fetchTimeout is the initial_fetch_timeout of a config source that sets none (utility.cc).
 	fetchTimeout = 15 * time.Second
-	drainTime    = 60 * time.Second
 )
 
 // Envoy is one proxy. It does nothing by itself: it takes responses, and is told when time has passed.
 type Envoy struct {
-	node *corev3.Node
-	now  func() time.Time
+	Options
 
 	// send is nil without a stream, and first says that the stream has had no request.
 	send          func(*discoveryv3.DeltaDiscoveryRequest)
@@ -52,6 +50,16 @@ type Envoy struct {
 	scopes map[string]*scopes
 }
 
+// Options is how an Envoy is started.
+type Options struct {
+	Node *corev3.Node
+	// Anchor are the bytes of the ScopedRds message of a static listener that binds no port, empty if there is none.
+	Anchor string
+	// Drain is Envoy's --drain-time-s.
+	Drain time.Duration
+	Now   func() time.Time
+}
+
 // provider is a RouteConfiguration or a secret, and its subscription, which all chains share that name it.
 type provider struct {
 	target
@@ -74,16 +82,16 @@ type scopes struct {
 	creator *attached
 }
 
-// New returns an Envoy that has just been started. If anchor is not empty, it has a static listener with these bytes of a ScopedRds message.
-func New(node *corev3.Node, anchor string, now func() time.Time) *Envoy {
+// New returns an Envoy that has just been started.
+func New(o Options) *Envoy {
 	e := &Envoy{
-		node: node, now: now, subscriptions: map[string]*subscription{}, watches: map[string]int{}, paused: set{},
+		Options: o, subscriptions: map[string]*subscription{}, watches: map[string]int{}, paused: set{},
 		active: map[string]*warmable{}, warming: map[string]*warmable{}, endpoints: map[string]string{},
 		listeners: map[string]*attached{}, warmingListeners: map[string]*attached{},
 		tables: map[string]*provider{}, secrets: map[string]*provider{}, scopes: map[string]*scopes{},
 	}
-	if anchor != "" {
-		e.anchor = &attached{listener: &listener{chains: []*chain{{scoped: anchor}}}}
+	if o.Anchor != "" {
+		e.anchor = &attached{listener: &listener{chains: []*chain{{scoped: o.Anchor}}}}
 		e.anchor.fresh = e.anchor.chains
 	}
 	e.subscribe(clusterType)
@@ -169,7 +177,7 @@ func (e *Envoy) Deadline() time.Time {
 
 // Tick ends what has waited or drained for long enough.
 func (e *Envoy) Tick() {
-	now := e.now()
+	now := e.Now()
 	e.targets(func(t *target) {
 		if !t.deadline.IsZero() && !t.deadline.After(now) {
 			t.done()

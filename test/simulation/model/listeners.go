@@ -118,7 +118,7 @@ func (e *Envoy) activate(l *attached) {
 
 func (e *Envoy) drain(chains []*chain) {
 	if e.started && len(chains) > 0 {
-		e.draining = append(e.draining, draining{chains, e.now().Add(drainTime)})
+		e.draining = append(e.draining, draining{chains, e.Now().Add(e.Drain)})
 	}
 }
 
@@ -179,7 +179,7 @@ func (e *Envoy) collect() {
 func (e *Envoy) provide(typeURL string, have map[string]*provider, used set) {
 	for name, is := range sorted(used) {
 		if is && have[name] == nil {
-			have[name] = &provider{target: target{deadline: e.now().Add(fetchTimeout)}}
+			have[name] = &provider{target: target{deadline: e.Now().Add(fetchTimeout)}}
 			e.watch(typeURL, name)
 		}
 	}
@@ -193,7 +193,7 @@ func (e *Envoy) provide(typeURL string, have map[string]*provider, used set) {
 
 func (e *Envoy) openScopes(key string, creator *attached) {
 	e.scopes[key] = &scopes{
-		target: target{deadline: e.now().Add(fetchTimeout)}, known: map[string]*scope{}, serving: map[string]*scope{}, creator: creator,
+		target: target{deadline: e.Now().Add(fetchTimeout)}, known: map[string]*scope{}, serving: map[string]*scope{}, creator: creator,
 	}
 	e.subscribe(scopeType)
 }

@@ -164,7 +164,7 @@ func (e *Envoy) flush() {
 		}
 		if e.first {
 			e.first = false
-			request.Node = e.node
+			request.Node = e.Node
 		}
 		e.send(request)
 	}

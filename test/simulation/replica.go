@@ -90,14 +90,14 @@ func newReplica(ctx context.Context, name string, open func(context.Context, *re
 		Reader: reader{r}, Client: statusClient{r}, Controller: gateway.ControllerName, Log: log, Metrics: unregistered{}, Workers: writers,
 	})
 	r.proofs = proof.New(statuses{r.writer}, unregistered{})
-	r.pipeline = pipeline.New(pipeline.Outputs{
-		Proxies: r, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs,
-	}, unregistered{})
 	r.board = peers.NewBoard(log)
+	r.pipeline = pipeline.New(pipeline.Outputs{
+		Proxies: r, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs, Peers: observer{r},
+	}, unregistered{})
 	r.server = xds.NewServer(r.cache, nil, log, unregistered{}, observer{r})
 	r.server.ServePeers(r.board, peers.TypeURL)
 	r.follower = peers.NewFollower(peers.Options{
-		Open: r.openPeer, Listener: r.proofs, Wants: r.cache.Wants, Refused: r.pipeline.Refused, Node: name, Log: log,
+		Open: r.openPeer, Listener: r.proofs, Wants: r.cache.Wants, Refused: r.pipeline.Refused, Offered: r.pipeline.Offered, Node: name, Log: log,
 	})
 	return r
 }
@@ -141,6 +141,9 @@ func (r *replica) observe(e event) {
 
 // Apply implements [pipeline.Proxies].
 func (r *replica) Apply(changes []xds.Change) map[string]string { return r.cache.Apply(changes) }
+
+// Excuse implements [pipeline.Proxies].
+func (r *replica) Excuse(group string, refusal xds.Refusal) { r.cache.Excuse(group, refusal) }
 
 // ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints follow.
 func (r *replica) ApplyEndpoints(changes map[string]*xds.Resource) {
@@ -252,6 +255,21 @@ func (o observer) Disconnected(p xds.Identity) {
 func (o observer) Holds(p xds.Identity, state string) {
 	o.proofs.Holds(p, state)
 	o.later(p, func() { o.board.Holds(p, state) })
+}
+
+func (o observer) Leaves(p xds.Identity) {
+	o.proofs.Leaves(p)
+	o.later(p, func() { o.board.Leaves(p) })
+}
+
+// Offer implements [pipeline.Peers].
+func (o observer) Offer(key, refused string, instead []byte) {
+	o.later(xds.Identity{Pod: key}, func() { o.board.Offer(key, refused, instead) })
+}
+
+// Withdraw implements [pipeline.Peers].
+func (o observer) Withdraw(key string) {
+	o.later(xds.Identity{Pod: key}, func() { o.board.Withdraw(key) })
 }
 
 func (o observer) Refused(p xds.Identity, refusal xds.Refusal) {

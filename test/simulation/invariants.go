@@ -112,9 +112,12 @@ func (s *simulation) write(i int, c *call) {
 		return
 	}
 	slot := slotOf("HTTPRoute/" + namespace + "/" + route.Name)
-	leader := s.replicas[i]
+	decided := s.replicas[i].decisions[store.KeyOf(route)]
+	if decided.generation != condition.ObservedGeneration {
+		return
+	}
 	for n, p := range s.proxies {
-		if p.gateway != slots[slot].gateway || !p.envoy.Started() || !slices.Contains(leader.sees(p.gateway), p.name) {
+		if p.gateway != slots[slot].gateway || !p.envoy.Started() || !slices.Contains(decided.ready, p.name) {
 			continue
 		}
 		for _, port := range s.ports(p.gateway) {
@@ -131,10 +134,8 @@ func (s *simulation) write(i int, c *call) {
 	}
 }
 
-// sees are the proxies of a Gateway that a replica has been told are ready.
+// sees are the proxies of a Gateway that a replica has been told are ready. It is called with the lock held.
 func (r *replica) sees(g int) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	slice, _ := r.view[fleetRef(g)].(*discoveryv1.EndpointSlice)
 	if slice == nil {
 		return nil

@@ -55,6 +55,8 @@ type replica struct {
 	mu sync.Mutex
 	// view is the informers' cache.
 	view map[ref]runtimeclient.Object
+	// decisions are the routes that were found to be Programmed.
+	decisions map[string]decision
 	// calls are the writes that the API server has not handled.
 	calls []*call
 	// assignments are what the pipeline has handed out and the cache has not taken.
@@ -81,7 +83,7 @@ const writers = 12
 
 func newReplica(ctx context.Context, name string, open func(context.Context, *replica, string) (*link, error)) *replica {
 	r := &replica{
-		name: name, cache: xds.NewCache(), pending: map[store.Kind][]event{}, last: map[store.Kind]event{}, view: map[ref]runtimeclient.Object{},
+		name: name, cache: xds.NewCache(), pending: map[store.Kind][]event{}, last: map[store.Kind]event{}, view: map[ref]runtimeclient.Object{}, decisions: map[string]decision{},
 		peers: map[string]*link{}, open: open,
 	}
 	r.ctx, r.stop = context.WithCancel(ctx)
@@ -89,7 +91,7 @@ func newReplica(ctx context.Context, name string, open func(context.Context, *re
 	r.writer = status.NewWriter(status.Options{
 		Reader: reader{r}, Client: statusClient{r}, Controller: gateway.ControllerName, Log: log, Metrics: unregistered{}, Workers: writers,
 	})
-	r.proofs = proof.New(statuses{r.writer}, unregistered{})
+	r.proofs = proof.New(statuses{r.writer, r}, unregistered{})
 	r.board = peers.NewBoard(log)
 	r.pipeline = pipeline.New(pipeline.Outputs{
 		Proxies: r, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs, Peers: observer{r},
@@ -307,17 +309,48 @@ func (selectors) Set(ir.Selector)         {}
 func (selectors) Release(ir.Name, string) {}
 func (selectors) Delete(ir.Name)          {}
 
-type statuses struct{ *status.Writer }
+type statuses struct {
+	*status.Writer
+	*replica
+}
+
+// decision is that a generation of a route is Programmed, and which proxies were ready then. Others may become ready before it is written.
+type decision struct {
+	generation int64
+	ready      []string
+}
 
 func (s statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
+	s.decide(key, o)
 	s.Writer.SetRoute(status.Kind(kind), key, o)
+}
+
+// decide notes when it is found that a route is Programmed.
+func (r *replica) decide(key string, o outcome.Route) {
+	live := slices.ContainsFunc(o.Parents, func(p outcome.Parent) bool {
+		return slices.ContainsFunc(p.Conditions, func(c outcome.Condition) bool { return c.Type == outcome.RouteProgrammed && c.State == outcome.True })
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before, known := r.decisions[key]; live && known && before.generation == o.Generation {
+		return
+	}
+	delete(r.decisions, key)
+	if live {
+		r.decisions[key] = decision{o.Generation, r.sees(slots[slotOf("HTTPRoute/"+key)].gateway)}
+	}
 }
 
 func (s statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 	s.Writer.SetPolicy(status.Kind(kind), key, o)
 }
 
-func (s statuses) Forget(kind store.Kind, key string) { s.Writer.Forget(status.Kind(kind), key) }
+func (s statuses) Forget(kind store.Kind, key string) {
+	s.mu.Lock()
+	delete(s.decisions, key)
+	s.mu.Unlock()
+	s.Writer.Forget(status.Kind(kind), key)
+}
 
 // reader reads from a replica's view.
 type reader struct{ *replica }

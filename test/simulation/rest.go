@@ -90,7 +90,11 @@ func (s *simulation) checkRest() {
 	bad := false
 	for i, sl := range slots {
 		r := s.api.route(i)
-		if r == nil || sl.gateway >= s.Gateways || len(s.ports(sl.gateway)) == 0 {
+		if r == nil || sl.gateway >= s.Gateways {
+			continue
+		}
+		if len(s.ports(sl.gateway)) == 0 {
+			bad = bad || spoiled(r)
 			continue
 		}
 		if spoiled(r) {

@@ -32,6 +32,9 @@ func (s *simulation) user(a Action) bool {
 	switch a.Verb {
 	case putRoute, spoilRoute:
 		s.putRoute(a.N, a.M, a.Verb == spoilRoute)
+		if s.forgetful {
+			s.dropSpoiled()
+		}
 	case deleteRoute:
 		if s.api.route(a.N) == nil {
 			return false

@@ -119,6 +119,7 @@ func (s *simulation) checkRest() {
 		}
 	}
 	clear(s.moved)
+	s.forgetful = false
 	if !bad {
 		s.checkCold()
 	}

@@ -1,8 +1,11 @@
 package simulation
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // Result is what came of a run.
@@ -86,11 +89,38 @@ func Minimise(r Result, run func(Config, []Action) Result) Result {
 	return r
 }
 
-// String is a trace that can be performed again.
+// String is the violation and a trace that [ParseTrace] reads.
 func (r Result) String() string {
-	text := fmt.Sprintf("%s\nworld: %+v\n", r.Problem, r.Config)
+	world, err := json.Marshal(r.Config)
+	if err != nil {
+		panic(err)
+	}
+	text := fmt.Sprintf("%s\nworld %s\n", r.Problem, world)
 	for _, a := range r.Actions {
 		text += "  " + a.String() + "\n"
 	}
 	return text
+}
+
+// ParseTrace reads a world and actions. Lines before the world are skipped.
+func ParseTrace(text string) (c Config, actions []Action, err error) {
+	_, text, found := strings.Cut(text, "world ")
+	if !found {
+		return c, nil, errors.New("there is no world")
+	}
+	world, rest, _ := strings.Cut(text, "\n")
+	if err := json.Unmarshal([]byte(world), &c); err != nil {
+		return c, nil, fmt.Errorf("read the world: %w", err)
+	}
+	for line := range strings.Lines(rest) {
+		if strings.TrimSpace(line) == "" {
+			break
+		}
+		a, err := ParseAction(line)
+		if err != nil {
+			return c, nil, err
+		}
+		actions = append(actions, a)
+	}
+	return c, actions, nil
 }

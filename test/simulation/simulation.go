@@ -59,9 +59,11 @@ type simulation struct {
 	stamps map[string]int
 	claims map[claim]promise
 	// moved are the listeners, by Gateway and port, that have come or gone since everything was at rest.
-	moved   map[[2]int]bool
-	problem string
-	log     []string
+	moved map[[2]int]bool
+	// forgetful says that all replicas were gone together since everything was at rest.
+	forgetful bool
+	problem   string
+	log       []string
 }
 
 // proxy is a pod with an Envoy.
@@ -234,6 +236,16 @@ func (s *simulation) crash(i int) {
 	for j := range s.strangers {
 		s.strangers[j] = true
 	}
+	if !slices.ContainsFunc(s.replicas, func(r *replica) bool { return r != nil }) {
+		// Nobody remembers the last version of a route that proxies took, should the present one be refused.
+		s.forgetful = true
+		s.dropSpoiled()
+	}
+}
+
+// dropSpoiled drops the claims of routes that proxies refuse in their present version.
+func (s *simulation) dropSpoiled() {
+	s.dropClaims(func(c claim) bool { return s.api.route(c.slot) != nil && spoiled(s.api.route(c.slot)) })
 }
 
 // elect moves the lease. A leader that is paused does not know that it has lost it.

@@ -3,6 +3,7 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ var (
 	refusals = flag.Bool("refusals", true, "whether users write what proxies refuse")
 	failures = flag.Int64("failures", 1, "how many violations to explain before giving up")
 	ignore   = flag.String("ignore", "", "letters of what need not hold, to look behind what is known")
+	trace    = flag.String("perform", "", "a file with a world and actions, as a failure prints them, to perform")
 	verbose  = flag.Bool("log", false, "print what happened in the minimised trace")
 )
 
@@ -62,8 +64,9 @@ func TestSeeds(t *testing.T) {
 func explain(t *testing.T, seed uint64, r Result) {
 	t.Helper()
 	t.Logf("seed %d: %s (%d actions); minimising", seed, r.Problem, len(r.Actions))
-	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -refusals=%t -log",
-		seed, minimal(t, r), seed, *steps, *refusals)
+	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -refusals=%t -ignore=%q -log\n"+
+		"or write the lines from \"world\" on into a file: go test ./simulation -run TestTrace -v -perform=FILE",
+		seed, minimal(t, r), seed, *steps, *refusals, *ignore)
 }
 
 // minimal is as short a trace as leads to the same violation.
@@ -76,6 +79,26 @@ func minimal(t *testing.T, r Result) Result {
 		t.Log("\n" + strings.Join(short.Log, "\n"))
 	}
 	return short
+}
+
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	if *trace == "" {
+		t.Skip("no trace is given")
+	}
+	text, err := os.ReadFile(*trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, actions, err := ParseTrace(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bubble(t, func() Result { return Trace(c, actions) })
+	t.Log("\n" + strings.Join(r.Log, "\n"))
+	if r.Problem != "" {
+		t.Error(r)
+	}
 }
 
 func TestTheSameSeedGivesTheSameTrace(t *testing.T) {

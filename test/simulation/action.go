@@ -27,7 +27,8 @@ const (
 	// report has Kubernetes say which proxies of Gateway N are ready.
 	report = "report"
 
-	// What arrives: an event at replica N; the last one again; all of a kind at once, each object as it is now; a call of replica N at the API server, or its failure.
+	// What arrives: an event at replica N; the last one again; all of a kind at once, each object as it is now; a call of replica N at the
+	// API server, or its failure.
 	watch, duplicate, relist = "watch", "duplicate", "relist"
 	handle, fail             = "handle", "fail"
 	// assign has the endpoints lane of replica N reach the cache.

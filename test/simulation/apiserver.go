@@ -69,9 +69,9 @@ func (a *apiServer) has(kind store.Kind, key string) bool { return a.objects[ref
 func keepStatus(object, before runtimeclient.Object) {
 	switch o := object.(type) {
 	case *gwv1.HTTPRoute:
-		o.Status = *before.(*gwv1.HTTPRoute).Status.DeepCopy()
+		o.Status = *as[*gwv1.HTTPRoute](before).Status.DeepCopy()
 	case *gwv1.Gateway:
-		o.Status = *before.(*gwv1.Gateway).Status.DeepCopy()
+		o.Status = *as[*gwv1.Gateway](before).Status.DeepCopy()
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *apiServer) writeStatus(kind store.Kind, changed runtimeclient.Object) e
 	}
 	a.version++
 	changed.SetResourceVersion(strconv.Itoa(a.version))
-	stored := changed.DeepCopyObject().(runtimeclient.Object)
+	stored := as[runtimeclient.Object](changed.DeepCopyObject())
 	a.objects[r] = stored
 	a.notify(event{ref: r, object: stored, statusOnly: true})
 	return nil

@@ -25,13 +25,14 @@ type Node struct {
 	Actions []Action
 	// Next are the actions that are possible after it.
 	Next []Action
-	// Seen names the state that it leads to: what each replica, each proxy and the API server have seen, in order. Two beginnings that differ only in the order
-	// of steps that do not concern each other have the same.
+	// Seen names the state that it leads to: what each replica, each proxy and the API server have seen, in order. Two beginnings that
+	// differ only in the order of steps that do not concern each other have the same.
 	Seen string
 	Result
 }
 
-// Try performs a beginning of a trace after everything is at rest, and then lets everything settle. It must be called in a bubble of synctest.
+// Try performs a beginning of a trace after everything is at rest, and then lets everything settle. It must be called in a bubble of
+// synctest.
 func Try(actions []Action) Node {
 	s := newSimulation(small)
 	defer s.end()

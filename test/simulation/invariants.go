@@ -96,16 +96,16 @@ func (s *simulation) write(i int, c *call) {
 		return
 	}
 	s.logf("status of %s: %s", route.Name, programmedIs(route))
-	condition := programmed(route)
-	if condition == nil || condition.Status != metav1.ConditionTrue {
-		return
+	if generation := programmedGeneration(route); generation != 0 && generation != programmedGeneration(before) {
+		// Otherwise nothing new is said of proxies. There may be listeners since that they do not have yet, which say so themselves.
+		s.promise(i, route, generation)
 	}
-	if was := programmed(before); was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == condition.ObservedGeneration {
-		// Nothing new is said of proxies. There may be listeners since that they do not have yet, which say so themselves.
-		return
-	}
+}
+
+// promise notes that a generation of a route is Programmed, which must be true from now on.
+func (s *simulation) promise(i int, route *gwv1.HTTPRoute, generation int64) {
 	stored := route.DeepCopy()
-	stored.Generation = condition.ObservedGeneration
+	stored.Generation = generation
 	stamp, known := s.stamps[versionOf(stored)]
 	if !known {
 		s.violate("(c) route %s is Programmed in a generation that never was", route.Name)
@@ -113,7 +113,7 @@ func (s *simulation) write(i int, c *call) {
 	}
 	slot := slotOf("HTTPRoute/" + namespace + "/" + route.Name)
 	decided := s.replicas[i].decisions[store.KeyOf(route)]
-	if decided.generation != condition.ObservedGeneration {
+	if decided.generation != generation {
 		return
 	}
 	for n, p := range s.proxies {
@@ -150,7 +150,7 @@ func (s *simulation) ports(g int) []int {
 	if mask&1 != 0 {
 		ports = append(ports, httpPort)
 	}
-	if mask&2 != 0 && s.api.has(store.Secret, store.Key(namespace, secretName(g))) {
+	if mask&2 != 0 && s.api.has(store.Secret, keyOf(secretName(g))) {
 		ports = append(ports, httpsPort)
 	}
 	return ports
@@ -166,6 +166,14 @@ func programmed(r *gwv1.HTTPRoute) *metav1.Condition {
 		}
 	}
 	return nil
+}
+
+// programmedGeneration is the generation that is Programmed, 0 if none is.
+func programmedGeneration(r *gwv1.HTTPRoute) int64 {
+	if c := programmed(r); c != nil && c.Status == metav1.ConditionTrue {
+		return c.ObservedGeneration
+	}
+	return 0
 }
 
 func programmedIs(r *gwv1.HTTPRoute) string {

@@ -17,8 +17,8 @@ type (
 
 var errCut = errors.New("the stream is cut")
 
-// link is a delta ADS stream on which nothing arrives before the scheduler says so. It is the server's end; a client uses its methods, or the other end that
-// client returns.
+// link is a delta ADS stream on which nothing arrives before the scheduler says so. It is the server's end; a client uses its methods, or
+// the other end that client returns.
 type link struct {
 	grpc.ServerStream
 	ctx    context.Context

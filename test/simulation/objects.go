@@ -116,7 +116,8 @@ func newFleet(g int, ready []string) *discoveryv1.EndpointSlice {
 
 func routeName(i int) string { return fmt.Sprintf("r%d", i) }
 
-// newRoute is the route of a slot. Its stamp grows with every version, whatever became of the objects before; a spoiled one is refused by every proxy.
+// newRoute is the route of a slot. Its stamp grows with every version, whatever became of the objects before; a spoiled one is refused by
+// every proxy.
 func newRoute(i, backend, stamp int, spoiled bool) *gwv1.HTTPRoute {
 	r := &gwv1.HTTPRoute{ObjectMeta: meta(routeName(i))}
 	r.Spec.ParentRefs = []gwv1.ParentReference{{Name: gwv1.ObjectName(gateways[slots[i].gateway])}}

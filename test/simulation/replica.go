@@ -28,7 +28,8 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// replica is a control plane as it is assembled in production, but for informers, fleets and leader election, which the scheduler stands for.
+// replica is a control plane as it is assembled in production, but for informers, fleets and leader election, which the scheduler stands
+// for.
 type replica struct {
 	name     string
 	cache    *xds.Cache
@@ -147,7 +148,8 @@ func (r *replica) Apply(changes []xds.Change) map[string]string { return r.cache
 // Excuse implements [pipeline.Proxies].
 func (r *replica) Excuse(group string, refusal xds.Refusal) { r.cache.Excuse(group, refusal) }
 
-// ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints follow.
+// ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints
+// follow.
 func (r *replica) ApplyEndpoints(changes map[string]*xds.Resource) {
 	if len(changes) == 0 {
 		return
@@ -183,8 +185,8 @@ func (r *replica) follow() {
 	}
 }
 
-// takeCall is a write that somebody still waits for, nil if there is none. Of several it is the one whose object comes first, whichever was made first: the
-// replica goes through maps.
+// takeCall is a write that somebody still waits for, nil if there is none. Of several it is the one whose object comes first, whichever was
+// made first: the replica goes through maps.
 func (r *replica) takeCall(take, abandoned bool) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,8 +230,8 @@ func (r *replica) peerLink(address string) *link {
 	return nil
 }
 
-// observer tells the parts of a replica what its proxies do, as in production. The board hears of it at the end of the step, so that what it shows together does
-// not depend on which goroutine was faster.
+// observer tells the parts of a replica what its proxies do, as in production. The board hears of it at the end of the step, so that what
+// it shows together does not depend on which goroutine was faster.
 type observer struct{ *replica }
 
 // news is something that the board has not heard.
@@ -370,11 +372,11 @@ func (r reader) Get(_ context.Context, key runtimeclient.ObjectKey, into runtime
 	}
 	switch into := into.(type) {
 	case *gwv1.HTTPRoute:
-		*into = *found.(*gwv1.HTTPRoute)
+		*into = *as[*gwv1.HTTPRoute](found)
 	case *gwv1.Gateway:
-		*into = *found.(*gwv1.Gateway)
+		*into = *as[*gwv1.Gateway](found)
 	case *gwv1.GatewayClass:
-		*into = *found.(*gwv1.GatewayClass)
+		*into = *as[*gwv1.GatewayClass](found)
 	}
 	return nil
 }

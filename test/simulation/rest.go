@@ -5,7 +5,7 @@ import (
 	"time"
 
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
@@ -89,39 +89,41 @@ func (s *simulation) pendingActions() []Action {
 func (s *simulation) checkRest() {
 	bad := false
 	for i, sl := range slots {
-		r := s.api.route(i)
-		if r == nil || sl.gateway >= s.Gateways {
-			continue
-		}
-		if len(s.ports(sl.gateway)) == 0 {
+		if r := s.api.route(i); r != nil && sl.gateway < s.Gateways {
 			bad = bad || spoiled(r)
-			continue
-		}
-		if spoiled(r) {
-			bad = true
-			if c := programmed(r); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == r.Generation {
-				s.violate("(c) route %s is refused by every proxy, and is Programmed", r.Name)
-			}
-			continue
-		}
-		if c := programmed(r); c == nil || c.Status != metav1.ConditionTrue || c.ObservedGeneration != r.Generation {
-			s.violate("(d) at rest, route %s is not Programmed: %s", r.Name, programmedIs(r))
-		}
-		for n, p := range s.proxies {
-			if p.gateway != sl.gateway {
-				continue
-			}
-			for _, port := range s.ports(p.gateway) {
-				if problem := s.unserved(claim{i, n, port}, stampOf(r)); problem != "" {
-					s.violate("(c) at rest, route %s is Programmed, and %s", r.Name, problem)
-				}
-			}
+			s.checkRoute(i, r)
 		}
 	}
 	clear(s.moved)
 	s.forgetful = false
 	if !bad {
 		s.checkCold()
+	}
+}
+
+// checkRoute checks that a route is Programmed and served, or refused and not Programmed.
+func (s *simulation) checkRoute(i int, r *gwv1.HTTPRoute) {
+	ports, live := s.ports(slots[i].gateway), programmedGeneration(r) == r.Generation
+	switch {
+	case len(ports) == 0:
+		return
+	case spoiled(r):
+		if live {
+			s.violate("(c) route %s is refused by every proxy, and is Programmed", r.Name)
+		}
+		return
+	case !live:
+		s.violate("(d) at rest, route %s is not Programmed: %s", r.Name, programmedIs(r))
+	}
+	for n, p := range s.proxies {
+		if p.gateway != slots[i].gateway {
+			continue
+		}
+		for _, port := range ports {
+			if problem := s.unserved(claim{i, n, port}, stampOf(r)); problem != "" {
+				s.violate("(c) at rest, route %s is Programmed, and %s", r.Name, problem)
+			}
+		}
 	}
 }
 

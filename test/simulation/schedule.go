@@ -81,32 +81,34 @@ func (s *simulation) offerDeliveries(add func(int, Action)) {
 		}
 	}
 	for i := range s.replicas {
-		r := s.running(i)
-		if r == nil {
-			continue
+		if r := s.running(i); r != nil {
+			s.offerArrivals(i, r, add)
+			s.offerPeers(i, r, add)
 		}
-		for _, kind := range kinds(r) {
-			add(40, Action{Verb: watch, N: i, Kind: kind})
-			if len(r.pending[kind]) > 1 {
-				add(4, Action{Verb: relist, N: i, Kind: kind})
-			}
-		}
-		if r.takeCall(false, false) != nil {
-			add(40, Action{Verb: handle, N: i})
-			add(2, Action{Verb: fail, N: i})
-		}
-		if len(r.assignments) > 0 {
-			add(40, Action{Verb: assign, N: i})
-		}
-		if s.strangers[i] {
-			add(40, Action{Verb: members, N: i})
-		}
-		s.offerPeers(i, r, add)
 	}
 	for g := range s.Gateways {
 		if !slices.Equal(s.readyProxies(g), s.reported(g)) {
 			add(40, Action{Verb: report, N: g})
 		}
+	}
+}
+
+func (s *simulation) offerArrivals(i int, r *replica, add func(int, Action)) {
+	for _, kind := range kinds(r) {
+		add(40, Action{Verb: watch, N: i, Kind: kind})
+		if len(r.pending[kind]) > 1 {
+			add(4, Action{Verb: relist, N: i, Kind: kind})
+		}
+	}
+	if r.takeCall(false, false) != nil {
+		add(40, Action{Verb: handle, N: i})
+		add(2, Action{Verb: fail, N: i})
+	}
+	if len(r.assignments) > 0 {
+		add(40, Action{Verb: assign, N: i})
+	}
+	if s.strangers[i] {
+		add(40, Action{Verb: members, N: i})
 	}
 }
 
@@ -143,7 +145,7 @@ func (s *simulation) offerChanges(random *rand.Rand, add func(int, Action)) {
 		}
 	}
 	for g := range s.Gateways {
-		if s.api.has(store.Secret, store.Key(namespace, secretName(g))) {
+		if s.hasSecret(g) {
 			add(3, Action{Verb: deleteSecret, N: g})
 			add(1, Action{Verb: putSecret, N: g, M: random.IntN(2)})
 		} else {
@@ -151,7 +153,7 @@ func (s *simulation) offerChanges(random *rand.Rand, add func(int, Action)) {
 		}
 		add(2, Action{Verb: setListeners, N: g, M: 1 + random.IntN(3)})
 		n := random.IntN(services)
-		if s.api.has(store.Service, store.Key(namespace, serviceName(g, n))) {
+		if s.hasService(g, n) {
 			add(1, Action{Verb: deleteService, N: g, M: n})
 		} else {
 			add(4, Action{Verb: putService, N: g, M: n})

@@ -46,7 +46,8 @@ type simulation struct {
 	replicas []*replica
 	// all has those that have crashed too.
 	all []*replica
-	// started counts the starts of each replica, so that each has an address of its own; strangers are those that have not been told who the others are.
+	// started counts the starts of each replica, so that each has an address of its own; strangers are those that have not been told who
+	// the others are.
 	started   []int
 	strangers []bool
 	// leader holds the lease, -1 if nobody does.

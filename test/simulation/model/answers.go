@@ -21,16 +21,6 @@ func (e *Envoy) Answer(port int, host string) *Route {
 	return nil
 }
 
-// Listens says whether there is an active listener at a port.
-func (e *Envoy) Listens(port int) bool {
-	for _, l := range e.listeners {
-		if e.started && l.bound && l.port == port {
-			return true
-		}
-	}
-	return false
-}
-
 // chainFor is the chain with the most specific server name for a host.
 func chainFor(chains []*chain, host string) *chain {
 	var best *chain
@@ -44,7 +34,8 @@ func chainFor(chains []*chain, host string) *chain {
 	return best
 }
 
-// routeIn looks a host up in the scopes or the table of a chain. The search in scopes is that of the control plane's filter: the host, then the wildcards.
+// routeIn looks a host up in the scopes or the table of a chain. The search in scopes is that of the control plane's filter: the host, then
+// the wildcards.
 func (e *Envoy) routeIn(c *chain, host string) *Route {
 	if c.scoped != "" {
 		serving := e.scopes[c.scoped].serving

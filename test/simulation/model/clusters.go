@@ -9,13 +9,15 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
-// warmable is a cluster. Its target is ready when its endpoints came, or DNS answered; only then it asks for its secrets (upstream_impl.cc).
+// warmable is a cluster. Its target is ready when its endpoints came, or DNS answered; only then it asks for its secrets
+// (upstream_impl.cc).
 type warmable struct {
 	*cluster
 	target
 }
 
-// warmingClusters says that the acknowledgement of clusters waits, which it does not before the first ones are warm (cluster_manager_impl.cc, updateClusterCounts).
+// warmingClusters says that the acknowledgement of clusters waits, which it does not before the first ones are warm
+// (cluster_manager_impl.cc, updateClusterCounts).
 func (e *Envoy) warmingClusters() bool { return e.initialized && len(e.warming) > 0 }
 
 func (e *Envoy) takeClusters(r *discoveryv3.DeltaDiscoveryResponse) string {

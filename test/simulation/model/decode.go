@@ -87,10 +87,19 @@ func decode[T any](body *anypb.Any, read func(*anypb.Any) *T) *T {
 	}
 	key := body.GetTypeUrl() + string(body.GetValue())
 	if known, ok := decoded.Load(key); ok {
-		return known.(*T)
+		return as[T](known)
 	}
 	known, _ := decoded.LoadOrStore(key, read(body))
-	return known.(*T)
+	return as[T](known)
+}
+
+// as is what is known of a message. Messages of one type are always read in one way.
+func as[T any](known any) *T {
+	value, ok := known.(*T)
+	if !ok {
+		panic("a message was read in another way")
+	}
+	return value
 }
 
 // unpack never fails for what the control plane has packed.
@@ -196,8 +205,9 @@ func readListener(body *anypb.Any) *listener {
 	l := &listener{name: m.GetName(), port: int(m.GetAddress().GetSocketAddress().GetPortValue()), bound: m.GetBindToPort() == nil || m.GetBindToPort().GetValue()}
 	for _, fc := range m.GetFilterChains() {
 		known, _ := chains.LoadOrStore(pack(fc), readChain(fc))
-		l.chains = append(l.chains, known.(*chain))
-		l.refused = l.refused || known.(*chain).refused
+		c := as[chain](known)
+		l.chains = append(l.chains, c)
+		l.refused = l.refused || c.refused
 	}
 	m.FilterChains = nil
 	l.base = pack(m)

@@ -74,7 +74,8 @@ type target struct {
 
 func (t *target) done() { t.ready, t.deadline = true, time.Time{} }
 
-// scopes is a ScopedRds subscription. known is what it compares responses with, and serving what workers use; a refused response lets them differ (scoped_rds.cc).
+// scopes is a ScopedRds subscription. known is what it compares responses with, and serving what workers use; a refused response lets them
+// differ (scoped_rds.cc).
 type scopes struct {
 	target
 	known, serving map[string]*scope
@@ -101,7 +102,8 @@ func New(o Options) *Envoy {
 // Started says whether workers accept connections, which is when a proxy becomes ready.
 func (e *Envoy) Started() bool { return e.started }
 
-// advance goes on with whatever has become possible: clusters and listeners that are warm, and the order of the start (server.cc, cluster_manager_impl.cc).
+// advance goes on with whatever has become possible: clusters and listeners that are warm, and the order of the start (server.cc,
+// cluster_manager_impl.cc).
 func (e *Envoy) advance() {
 	e.activateClusters()
 	if e.told && !e.initialized && len(e.warming) == 0 {

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -11,7 +11,8 @@ import (
 // attached is a version of a listener in Envoy.
 type attached struct {
 	*listener
-	// fresh are the chains that were built for this version. It waits for what they need; the others are those of the version before (filter_chain_manager_impl.cc).
+	// fresh are the chains that were built for this version. It waits for what they need; the others are those of the version before
+	// (filter_chain_manager_impl.cc).
 	fresh []*chain
 	// inPlace says that only chains differ from the active version, so that all others go on.
 	inPlace bool
@@ -129,30 +130,16 @@ func without(chains, taken []*chain) []*chain {
 // collect begins and ends subscriptions, so that there is one for everything that a chain or cluster uses and for nothing else.
 func (e *Envoy) collect() {
 	tables, secrets, scoped := set{}, set{}, set{}
-	use := func(chains []*chain) {
-		for _, c := range chains {
-			if c.routes != "" {
-				tables[c.routes] = true
-			}
-			if c.scoped != "" {
-				scoped[c.scoped] = true
-			}
-			for _, s := range c.secrets {
-				secrets[s] = true
-			}
+	for c := range e.chains() {
+		if c.routes != "" {
+			tables[c.routes] = true
 		}
-	}
-	for _, l := range e.listeners {
-		use(l.chains)
-	}
-	for _, l := range e.warmingListeners {
-		use(l.chains)
-	}
-	for _, d := range e.draining {
-		use(d.chains)
-	}
-	if e.anchor != nil && e.initialized {
-		use(e.anchor.chains)
+		if c.scoped != "" {
+			scoped[c.scoped] = true
+		}
+		for _, s := range c.secrets {
+			secrets[s] = true
+		}
 	}
 	for _, clusters := range []map[string]*warmable{e.active, e.warming} {
 		for _, c := range clusters {
@@ -174,6 +161,24 @@ func (e *Envoy) collect() {
 			delete(e.scopes, key)
 		}
 	}
+}
+
+// chains are all that there are: active, warming, draining, and that of the anchor.
+func (e *Envoy) chains() iter.Seq[*chain] {
+	var all []*chain
+	for _, l := range e.listeners {
+		all = append(all, l.chains...)
+	}
+	for _, l := range e.warmingListeners {
+		all = append(all, l.chains...)
+	}
+	for _, d := range e.draining {
+		all = append(all, d.chains...)
+	}
+	if e.anchor != nil && e.initialized {
+		all = append(all, e.anchor.chains...)
+	}
+	return slices.Values(all)
 }
 
 func (e *Envoy) provide(typeURL string, have map[string]*provider, used set) {
@@ -198,8 +203,8 @@ func (e *Envoy) openScopes(key string, creator *attached) {
 	e.subscribe(scopeType)
 }
 
-// takeTables updates one watch after the other and stops at the first that is refused (watch_map.cc). A removal is ignored, but ends the fetch timeout
-// (rds_route_config_subscription.cc, grpc_subscription_impl.cc).
+// takeTables updates one watch after the other and stops at the first that is refused (watch_map.cc). A removal is ignored, but ends the
+// fetch timeout (rds_route_config_subscription.cc, grpc_subscription_impl.cc).
 func (e *Envoy) takeTables(r *discoveryv3.DeltaDiscoveryResponse) string {
 	for _, resource := range r.GetResources() {
 		p := e.tables[resource.GetName()]
@@ -221,8 +226,8 @@ func (e *Envoy) takeTables(r *discoveryv3.DeltaDiscoveryResponse) string {
 	return ""
 }
 
-// takeScopes gives every ScopedRds subscription the scopes; if there is none they are dropped. Removals come first, and of a refused response nothing else reaches the
-// workers, though what stands before the refused scope counts as known (scoped_rds.cc).
+// takeScopes gives every ScopedRds subscription the scopes; if there is none they are dropped. Removals come first, and of a refused
+// response nothing else reaches the workers, though what stands before the refused scope counts as known (scoped_rds.cc).
 func (e *Envoy) takeScopes(r *discoveryv3.DeltaDiscoveryResponse) string {
 	for _, s := range sorted(e.scopes) {
 		for _, name := range r.GetRemovedResources() {
@@ -247,9 +252,4 @@ func (e *Envoy) takeScopes(r *discoveryv3.DeltaDiscoveryResponse) string {
 		s.done()
 	}
 	return ""
-}
-
-// String is for traces.
-func (e *Envoy) String() string {
-	return fmt.Sprintf("%d clusters (%d warming), %d listeners (%d warming), %d draining", len(e.active), len(e.warming), len(e.listeners), len(e.warmingListeners), len(e.draining))
 }

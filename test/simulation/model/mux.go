@@ -13,10 +13,12 @@ const wildcard = "*"
 
 type set = map[string]bool
 
-// subscription is what Envoy remembers of a type for as long as it runs (delta_subscription_state.cc). It is never erased (new_grpc_mux_impl.cc).
+// subscription is what Envoy remembers of a type for as long as it runs (delta_subscription_state.cc). It is never erased
+// (new_grpc_mux_impl.cc).
 type subscription struct {
 	typeURL string
-	// requested has a version for each name that something watches, empty until one came. Of a wildcard it has only "*", which nothing ever takes out.
+	// requested has a version for each name that something watches, empty until one came. Of a wildcard it has only "*", which nothing ever
+	// takes out.
 	requested map[string]string
 	// wild has the versions that came by the wildcard, whether or not anything watched.
 	wild           map[string]string
@@ -139,7 +141,8 @@ func (e *Envoy) Connect(send func(*discoveryv3.DeltaDiscoveryRequest)) {
 // Disconnect ends the stream.
 func (e *Envoy) Disconnect() { e.send = nil }
 
-// flush sends acknowledgements, then changes of interest in the order in which types were first asked for. What is paused waits (pausable_ack_queue.cc).
+// flush sends acknowledgements, then changes of interest in the order in which types were first asked for. What is paused waits
+// (pausable_ack_queue.cc).
 func (e *Envoy) flush() {
 	for e.send != nil {
 		var request *discoveryv3.DeltaDiscoveryRequest
@@ -181,8 +184,8 @@ func (e *Envoy) pause(types ...string) func() {
 	}
 }
 
-// Receive takes a response. A refused one changes no version, whatever of it was applied; and whatever of its type waits for its first answer waits no more
-// (new_grpc_mux_impl.cc, watch_map.cc).
+// Receive takes a response. A refused one changes no version, whatever of it was applied; and whatever of its type waits for its first
+// answer waits no more (new_grpc_mux_impl.cc, watch_map.cc).
 func (e *Envoy) Receive(r *discoveryv3.DeltaDiscoveryResponse) {
 	s := e.subscriptions[r.GetTypeUrl()]
 	if s == nil {

@@ -82,7 +82,8 @@ func Read(in io.Reader) ([]Record, error) {
 	}
 }
 
-// Replay gives the responses of a recording to the model, at the times of the recording, and compares what it sends of each type, in order, with what Envoy sent.
+// Replay gives the responses of a recording to the model, at the times of the recording, and compares what it sends of each type, in order,
+// with what Envoy sent.
 func Replay(records []Record, o Options) error {
 	start := time.Unix(0, 0)
 	now := start

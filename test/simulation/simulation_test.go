@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -81,23 +82,29 @@ func minimal(t *testing.T, r Result) Result {
 	return short
 }
 
+// TestTrace performs the traces of bugs that were found, or the one that is given.
 func TestTrace(t *testing.T) {
 	t.Parallel()
+	files := []string{*trace}
 	if *trace == "" {
-		t.Skip("no trace is given")
+		files, _ = filepath.Glob("testdata/traces/*")
 	}
-	text, err := os.ReadFile(*trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, actions, err := ParseTrace(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := bubble(t, func() Result { return Trace(c, actions) })
-	t.Log("\n" + strings.Join(r.Log, "\n"))
-	if r.Problem != "" {
-		t.Error(r)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, actions, err := ParseTrace(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := bubble(t, func() Result { return Trace(c, actions) })
+			if r.Problem != "" {
+				t.Error(strings.Join(r.Log, "\n"), "\n", r)
+			}
+		})
 	}
 }
 

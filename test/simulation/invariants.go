@@ -112,6 +112,9 @@ func (s *simulation) promise(i int, route *gwv1.HTTPRoute, generation int64) {
 		return
 	}
 	slot := slotOf("HTTPRoute/" + namespace + "/" + route.Name)
+	if present := s.api.route(slot); present != nil && present.Generation == generation {
+		delete(s.replaced, slot)
+	}
 	decided := s.replicas[i].decisions[store.KeyOf(route)]
 	if decided.generation != generation {
 		return

@@ -95,7 +95,6 @@ func (s *simulation) checkRest() {
 		}
 	}
 	clear(s.moved)
-	s.forgetful = false
 	if !bad {
 		s.checkCold()
 	}

@@ -61,10 +61,13 @@ type simulation struct {
 	claims map[claim]promise
 	// moved are the listeners, by Gateway and port, that have come or gone since everything was at rest.
 	moved map[[2]int]bool
-	// forgetful says that all replicas were gone together since everything was at rest.
-	forgetful bool
-	problem   string
-	log       []string
+	// tick counts starts of replicas and changes of routes. born is when each running replica started, and replaced when the version of each route was replaced that was
+	// Programmed last.
+	tick     int
+	born     map[*replica]int
+	replaced map[int]int
+	problem  string
+	log      []string
 }
 
 // proxy is a pod with an Envoy.
@@ -77,7 +80,7 @@ type proxy struct {
 }
 
 func newSimulation(c Config) *simulation {
-	s := &simulation{Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}, moved: map[[2]int]bool{}}
+	s := &simulation{Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}, born: map[*replica]int{}, replaced: map[int]int{}, moved: map[[2]int]bool{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.api = &apiServer{objects: map[ref]runtimeclient.Object{}, notify: s.notify}
 	s.replicas, s.started, s.strangers = make([]*replica, c.Replicas), make([]int, c.Replicas), make([]bool, c.Replicas)
@@ -216,6 +219,8 @@ func (s *simulation) startReplica(i int) {
 	r.start(s.api.objects)
 	s.replicas[i] = r
 	s.all = append(s.all, r)
+	s.tick++
+	s.born[r] = s.tick
 	for j := range s.strangers {
 		s.strangers[j] = true
 	}
@@ -237,16 +242,16 @@ func (s *simulation) crash(i int) {
 	for j := range s.strangers {
 		s.strangers[j] = true
 	}
-	if !slices.ContainsFunc(s.replicas, func(r *replica) bool { return r != nil }) {
-		// Nobody remembers the last version of a route that proxies took, should the present one be refused.
-		s.forgetful = true
-		s.dropSpoiled()
-	}
+	s.dropForgotten()
 }
 
-// dropSpoiled drops the claims of routes that proxies refuse in their present version.
-func (s *simulation) dropSpoiled() {
-	s.dropClaims(func(c claim) bool { return s.api.route(c.slot) != nil && spoiled(s.api.route(c.slot)) })
+// dropForgotten drops the claims of routes that proxies refuse in their present version, if no replica has ever known the one that they took last.
+func (s *simulation) dropForgotten() {
+	s.dropClaims(func(c claim) bool {
+		return s.api.route(c.slot) != nil && spoiled(s.api.route(c.slot)) && !slices.ContainsFunc(s.replicas, func(r *replica) bool {
+			return r != nil && s.born[r] < s.replaced[c.slot]
+		})
+	})
 }
 
 // elect moves the lease. A leader that is paused does not know that it has lost it.

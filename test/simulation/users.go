@@ -15,9 +15,10 @@ func keyOf(name string) string { return store.Key(namespace, name) }
 
 func (s *simulation) setRoute(a Action) bool {
 	s.putRoute(a.N, a.M, a.Verb == spoilRoute)
-	if s.forgetful {
-		s.dropSpoiled()
+	if s.tick++; s.replaced[a.N] == 0 {
+		s.replaced[a.N] = s.tick
 	}
+	s.dropForgotten()
 	return true
 }
 

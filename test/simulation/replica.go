@@ -343,6 +343,16 @@ func (r *replica) decide(key string, o outcome.Route) {
 	}
 }
 
+// forget says that a proxy is another one from now on: what was decided before was about the one before.
+func (r *replica) forget(proxy string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, d := range r.decisions {
+		d.ready = slices.DeleteFunc(slices.Clone(d.ready), func(name string) bool { return name == proxy })
+		r.decisions[key] = d
+	}
+}
+
 func (s statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 	s.Writer.SetPolicy(status.Kind(kind), key, o)
 }

@@ -152,6 +152,11 @@ func versionOf(r *gwv1.HTTPRoute) string { return fmt.Sprintf("%s/%d", r.UID, r.
 // restart has a new Envoy in the pod.
 func (s *simulation) restart(p *proxy) {
 	s.leave(p)
+	for _, r := range s.replicas {
+		if r != nil {
+			r.forget(p.name)
+		}
+	}
 	group := store.Key(namespace, gateways[p.gateway])
 	node := &corev3.Node{Id: p.name, Cluster: group}
 	anchor := ""

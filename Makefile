@@ -132,6 +132,8 @@ bench-report: ## Write docs/performance.md and its plots from what make bench ha
 # More flags, see test/bench/parts; the proxy that is measured and everything else have a core each.
 PARTSFLAGS ?=
 SIMULATIONS ?= 100000
+# How long all interleavings of a small world are tried.
+EXPLORE ?= 1m
 .PHONY: bench-parts
 bench-parts: $(CLUSTER) ## Measure what each part of a proxy's configuration costs a request, without a cluster (wants h2load)
 	ENVOY=$$($(CLUSTER) envoy | tail -n 1) go run -C test ./bench/parts $(PARTSFLAGS)
@@ -156,7 +158,7 @@ fuzz-short: $(GOTESTSUM) $(CLUSTER) ## Give a live Envoy two minutes of worlds
 
 .PHONY: simulate
 simulate: ## Run the replicas against model Envoys in fake time: SIMULATIONS=100000 seeds from FIRST=0, and all interleavings of a small world for a minute
-	cd test && go test ./simulation/... -count=1 -timeout=0 -seeds=$(SIMULATIONS) -first=$(FIRST) -explore=1m
+	cd test && go test ./simulation/... -count=1 -timeout=0 -seeds=$(SIMULATIONS) -first=$(FIRST) -explore=$(EXPLORE)
 
 .PHONY: simulate-mutations
 simulate-mutations: ## Break the control plane in one place at a time, and see that the simulation finds it

@@ -102,6 +102,23 @@ func (s *stream) begin() bool {
 	if !s.subscriptions[Cluster].active {
 		return false
 	}
+	changes, removals := s.holdChanges(), s.planRemovals()
+	found := changes || removals || s.round.state != s.group.state
+	if !found && len(s.subscriptions[RouteTable].asked) == 0 {
+		return false
+	}
+	tables := s.group.composedTables()
+	if !found && maps.Equal(tables, s.round.usable) {
+		return false
+	}
+	s.round.tables, s.round.listeners, s.round.state, s.round.phase = tables, s.group.listeners(), s.group.state, sendingClusters
+	s.round.scopesAgain = s.scopesBehindListeners()
+	s.leave()
+	return true
+}
+
+// holdChanges makes the responses of the round, and says whether there are any.
+func (s *stream) holdChanges() bool {
 	found := false
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable} {
 		own := &s.subscriptions[t]
@@ -120,6 +137,12 @@ func (s *stream) begin() bool {
 		s.round.held[t] = own.finish(r)
 		found = found || s.round.held[t] != nil
 	}
+	return found
+}
+
+// planRemovals lists what the round removes in the end, and says whether there is anything to remove, now or after the proxy's first answer.
+func (s *stream) planRemovals() bool {
+	found := false
 	for _, t := range removalOrder {
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.subscriptions[t].removed)), s.keeps(t))
 		if found = found || len(names) > 0; s.settled {
@@ -130,18 +153,7 @@ func (s *stream) begin() bool {
 		// An empty response makes the proxy answer.
 		s.round.held[Cluster] = newResponse(Cluster)
 	}
-	found = found || s.round.state != s.group.state
-	if !found && len(s.subscriptions[RouteTable].asked) == 0 {
-		return false
-	}
-	tables := s.group.composedTables()
-	if !found && maps.Equal(tables, s.round.usable) {
-		return false
-	}
-	s.round.tables, s.round.listeners, s.round.state, s.round.phase = tables, s.group.listeners(), s.group.state, sendingClusters
-	s.round.scopesAgain = s.scopesBehindListeners()
-	s.leave()
-	return true
+	return found
 }
 
 // handHeld hands over the held response of a type, and says whether none is left.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -54,7 +55,10 @@ func NewBoard(log *slog.Logger) *Board {
 
 // Connected puts a proxy on the board.
 func (b *Board) Connected(proxy xds.Identity) {
-	b.update(proxy, func(p *posted) { p.streams++ })
+	b.update(proxy, func(p *posted) {
+		p.streams++
+		p.since = time.Now()
+	})
 }
 
 // Disconnected takes it off.

@@ -24,7 +24,7 @@ const (
 
 // Listener is told what is on the boards of other replicas, which are known by their addresses.
 type Listener interface {
-	PeerHolds(replica string, proxy xds.Identity, state string, left bool)
+	PeerHolds(replica string, proxy xds.Identity, connected time.Time, state string, left bool)
 	PeerForgets(replica string, proxy xds.Identity)
 	// PeerLeft says that nothing is known of the proxies of a replica any more.
 	PeerLeft(replica string)
@@ -183,7 +183,7 @@ func (f *Follower) take(address string, response *discoveryv3.DeltaDiscoveryResp
 		f.refusals.set(address, e)
 		// A refusal has to be known before the state that goes without what was refused.
 		f.refusals.check(f.Wants, f.Refused)
-		f.Listener.PeerHolds(address, e.proxy, e.state, e.left)
+		f.Listener.PeerHolds(address, e.proxy, e.since, e.state, e.left)
 	}
 	for _, removed := range response.GetRemovedResources() {
 		proxy, err := parseName(removed)

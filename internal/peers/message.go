@@ -3,11 +3,13 @@ package peers
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	adminv3 "github.com/envoyproxy/go-control-plane/envoy/admin/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -26,6 +28,8 @@ const separator = "|"
 // entry is what is on a board about one proxy.
 type entry struct {
 	proxy xds.Identity
+	// since is when its newest stream began.
+	since time.Time
 	state string
 	// left says that the proxy has been sent something else since it had the state.
 	left     bool
@@ -49,8 +53,10 @@ func (e entry) message() *statusv3.ClientConfig {
 		status = statusv3.ConfigStatus_STALE
 	}
 	m := &statusv3.ClientConfig{
-		Node:              &corev3.Node{Id: e.proxy.Pod, Cluster: e.proxy.Gateway},
-		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{VersionInfo: e.state, ConfigStatus: status}},
+		Node: &corev3.Node{Id: e.proxy.Pod, Cluster: e.proxy.Gateway},
+		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{
+			VersionInfo: e.state, ConfigStatus: status, LastUpdated: timestamppb.New(e.since),
+		}},
 	}
 	for _, r := range e.refusals {
 		m.GenericXdsConfigs = append(m.GenericXdsConfigs, &statusv3.ClientConfig_GenericXdsConfig{
@@ -67,7 +73,7 @@ func parse(m *statusv3.ClientConfig) entry {
 	e := entry{proxy: xds.Identity{Gateway: m.GetNode().GetCluster(), Pod: m.GetNode().GetId()}}
 	for _, c := range m.GetGenericXdsConfigs() {
 		if status := c.GetConfigStatus(); status == statusv3.ConfigStatus_SYNCED || status == statusv3.ConfigStatus_STALE {
-			e.state, e.left = c.GetVersionInfo(), status == statusv3.ConfigStatus_STALE
+			e.state, e.left, e.since = c.GetVersionInfo(), status == statusv3.ConfigStatus_STALE, c.GetLastUpdated().AsTime()
 			continue
 		}
 		parts := strings.Split(c.GetName(), separator)

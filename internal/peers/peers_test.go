@@ -31,7 +31,7 @@ func (r replica) DeltaAggregatedResources(s discoveryv3.AggregatedDiscoveryServi
 // journal writes down what a follower tells.
 type journal chan string
 
-func (j journal) PeerHolds(_ string, p xds.Identity, state string, left bool) {
+func (j journal) PeerHolds(_ string, p xds.Identity, _ time.Time, state string, left bool) {
 	verb := "holds"
 	if left {
 		verb = "leaves"

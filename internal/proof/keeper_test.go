@@ -142,7 +142,7 @@ func TestProxiesOfAnotherReplicaCount(t *testing.T) {
 	k, l := keeper(t, "a")
 	k.Reach(map[string]string{web: "1"}, time.Now())
 	k.SetRoute(store.HTTPRoute, "r", route(1))
-	k.PeerHolds("other", pod("a"), "2", false) // it is ahead of this one
+	k.PeerHolds("other", pod("a"), time.Now(), "2", false) // it is ahead of this one
 	k.follow()
 	l.expect(t, "r", "Unsettled/Pending")
 	k.Reach(map[string]string{web: "2"}, time.Now())
@@ -232,7 +232,7 @@ func TestAStateThatCameBackCountsOnlyForProxiesThatHaveItStill(t *testing.T) {
 			holds := func(state string, left bool) {
 				switch {
 				case test.peer:
-					k.PeerHolds("other", pod("a"), state, left)
+					k.PeerHolds("other", pod("a"), time.Now(), state, left)
 				case left:
 					k.Leaves(pod("a"))
 				default:
@@ -283,17 +283,16 @@ type policyNotes struct {
 func (p policyNotes) SetPolicy(_ store.Kind, key string, o outcome.Policy) { p.policies[key] = o }
 
 // A proxy that restarts connects to another replica, and the first one has not noticed yet.
-func TestAProxyThatSeveralReplicasHaveCountsByTheLeastOfThem(t *testing.T) {
+func TestAProxyCountsByTheReplicaThatItConnectedToLast(t *testing.T) {
 	t.Parallel()
 	k, l := keeper(t, "a")
 	k.Reach(map[string]string{web: "1"}, time.Now())
-	k.PeerHolds("other", pod("a"), "1", false)
+	k.PeerHolds("first", pod("a"), time.Now().Add(-time.Second), "1", false)
 	k.Connected(pod("a"))
 	k.SetRoute(store.HTTPRoute, "r", route(1))
 	k.follow()
 	l.expect(t, "r", "Unsettled/Pending")
-	k.PeerLeft("other")
-	k.Holds(pod("a"), "1")
+	k.PeerHolds("second", pod("a"), time.Now().Add(time.Second), "1", false)
 	k.follow()
 	l.expect(t, "r", "True/Programmed")
 }

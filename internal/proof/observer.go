@@ -1,6 +1,10 @@
 package proof
 
-import "github.com/gatewright/gatewright/internal/xds"
+import (
+	"time"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
 
 // Connected says that a proxy is connected to this replica.
 func (k *Keeper) Connected(proxy xds.Identity) { k.sessions.count("", proxy, 1) }
@@ -14,10 +18,10 @@ func (k *Keeper) Holds(proxy xds.Identity, state string) { k.sessions.holds("", 
 // Leaves says that a proxy is about to be sent something else than the state it has.
 func (k *Keeper) Leaves(proxy xds.Identity) { k.sessions.leaves("", proxy) }
 
-// PeerHolds says that a proxy that is connected to another replica has all of a state, which is empty while that is not known, or had it and has been sent something
-// else since.
-func (k *Keeper) PeerHolds(replica string, proxy xds.Identity, state string, left bool) {
-	k.sessions.replace(replica, proxy, holding{state, left})
+// PeerHolds says that a proxy that connected to another replica at some time has all of a state, which is empty while that is not known, or had it and has been sent
+// something else since.
+func (k *Keeper) PeerHolds(replica string, proxy xds.Identity, connected time.Time, state string, left bool) {
+	k.sessions.replace(replica, proxy, connected, holding{state, left})
 }
 
 // PeerForgets says that a proxy is no longer connected to another replica.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -21,6 +22,8 @@ type sessions struct {
 // session is one proxy on one replica. A proxy that connects again may have two streams for a moment.
 type session struct {
 	streams int
+	// since is when the newest stream began.
+	since time.Time
 	holding
 }
 
@@ -60,15 +63,17 @@ func (s *sessions) count(source string, proxy xds.Identity, streams int) {
 	own := s.of(source, proxy)
 	if own.streams += streams; own.streams <= 0 {
 		delete(s.bySource[source], proxy)
+	} else if streams > 0 {
+		own.since = time.Now()
 	}
 	s.touch(proxy.Gateway)
 }
 
 // replace says all there is to say of a proxy on another replica.
-func (s *sessions) replace(source string, proxy xds.Identity, held holding) {
+func (s *sessions) replace(source string, proxy xds.Identity, since time.Time, held holding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*s.of(source, proxy) = session{streams: 1, holding: held}
+	*s.of(source, proxy) = session{streams: 1, since: since, holding: held}
 	s.touch(proxy.Gateway)
 }
 
@@ -108,15 +113,19 @@ func (s *sessions) takeChanged() []string {
 	return gateways
 }
 
-// statesOf are the states that a proxy is known to have, one for each replica that it is connected to; empty where none is known.
-func (s *sessions) statesOf(proxy xds.Identity) []holding {
+// newest is what a proxy has by the replica that it connected to last, and whether it is connected to any.
+func (s *sessions) newest(proxy xds.Identity) (holding, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var states []holding
-	for _, own := range s.bySource {
-		if found := own[proxy]; found != nil {
-			states = append(states, found.holding)
+	var last *session
+	for _, source := range slices.Sorted(maps.Keys(s.bySource)) {
+		// This replica is the first of them, and is believed where there is no difference.
+		if found := s.bySource[source][proxy]; found != nil && (last == nil || found.since.After(last.since)) {
+			last = found
 		}
 	}
-	return states
+	if last == nil {
+		return holding{}, false
+	}
+	return last.holding, true
 }

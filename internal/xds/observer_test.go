@@ -293,9 +293,11 @@ func TestWhatComesAfterARefusalCanBeRemoved(t *testing.T) {
 	c.cache.Apply([]xds.Change{host(t, "b.example", "bad"), removed(cluster(t, group, "c1", ""))})
 	p.refuse(p.receive(), "no such thing")
 	judgeProbes(t, p)
-	c.cache.Apply([]xds.Change{cluster(t, group, "c2", "")})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), host(t, "a.example", "uses c2")})
 	p.expect(clusterURL, []string{"c2"}, nil)
-	c.cache.Apply([]xds.Change{removed(cluster(t, group, "c2", ""))})
+	p.expect(scopeURL, []string{"t1|a.example"}, nil)
+	c.cache.Apply([]xds.Change{removed(cluster(t, group, "c2", "")), removed(host(t, "a.example", ""))})
+	p.expect(scopeURL, nil, []string{"t1|a.example"})
 	p.expect(clusterURL, nil, []string{"c2"})
 	p.hearsNothing()
 }

@@ -135,6 +135,7 @@ func (s *stream) holdChanges() bool {
 			own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
 		}
 		s.round.held[t] = own.finish(r)
+		s.release(t, r)
 		found = found || s.round.held[t] != nil
 	}
 	return found

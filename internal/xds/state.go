@@ -91,6 +91,16 @@ func (s *stream) keep() {
 	}
 }
 
+// release ends the keeping of scopes and route tables that are sent anew: they may use what has come since, and that must not be removed before them.
+func (s *stream) release(t Type, r *response) {
+	if s.kept == nil || t != Scope && t != RouteTable {
+		return
+	}
+	for name := range r.versions {
+		delete(s.kept[t], name)
+	}
+}
+
 // keeps says of names of a type whether they must not be removed now.
 func (s *stream) keeps(t Type) func(name string) bool {
 	s.keep()

@@ -55,17 +55,6 @@ func (p Planes) Apply(changes []xds.Change) map[string]string {
 	return states
 }
 
-// Excuse says that a refused virtual host stays as it is, to planes whose proxies say what they refuse.
-func (p Planes) Excuse(group string, r xds.Refusal) {
-	for _, plane := range p {
-		if hears, ok := plane.(interface {
-			Excuse(group string, r xds.Refusal)
-		}); ok {
-			hears.Excuse(group, r)
-		}
-	}
-}
-
 // ApplyEndpoints passes load assignments on.
 func (p Planes) ApplyEndpoints(changes map[string]*xds.Resource) {
 	for _, plane := range p {

@@ -19,6 +19,8 @@ type VirtualHost struct {
 	Filters []ExternalAuth
 	// Rules are in order of precedence: the first that matches a request answers it. A request that none matches gets 404.
 	Rules []Rule
+	// Flat says that the rules are sent as a list, however many there are.
+	Flat bool
 }
 
 // Rule is one match and what happens then.

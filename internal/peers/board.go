@@ -80,7 +80,13 @@ func (b *Board) Leaves(proxy xds.Identity) {
 func (b *Board) Offer(key, refused string, instead []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if known, ok := b.offers[key]; ok && known.refused == refused && bytes.Equal(known.instead, instead) || len(instead) > maxOffer {
+	if known, ok := b.offers[key]; ok && known.refused == refused && bytes.Equal(known.instead, instead) {
+		return
+	}
+	if len(instead) > maxOffer {
+		delete(b.offers, key)
+		b.offered[key] = struct{}{}
+		b.ring()
 		return
 	}
 	b.offers[key] = offer{key, refused, instead}

@@ -78,11 +78,15 @@ func parse(m *statusv3.ClientConfig) entry {
 		}
 		parts := strings.Split(c.GetName(), separator)
 		for t, known := range typeNames {
-			if known == c.GetTypeUrl() && len(parts) >= 3 {
-				r := xds.Refusal{
-					Type: t, Table: parts[0], Name: parts[1], Routes: parts[3:], Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
+			if known == c.GetTypeUrl() && len(parts) >= 2 {
+				details, routes := "", parts[2:]
+				if len(routes) > 0 && strings.HasPrefix(routes[0], detailsPrefix) {
+					details, routes = routes[0], routes[1:]
 				}
-				r.Filters, r.Together = strings.Contains(parts[2], detailFilters), strings.Contains(parts[2], detailTogether)
+				r := xds.Refusal{
+					Type: t, Table: parts[0], Name: parts[1], Routes: routes, Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
+				}
+				r.Filters, r.Together = strings.Contains(details, detailFilters), strings.Contains(details, detailTogether)
 				e.refusals = append(e.refusals, r)
 			}
 		}
@@ -94,10 +98,12 @@ func parse(m *statusv3.ClientConfig) entry {
 const (
 	detailFilters  = "f"
 	detailTogether = "t"
+	// detailsPrefix tells them from the name of a route, which earlier releases have in their place.
+	detailsPrefix = "+"
 )
 
 func detailsOf(r xds.Refusal) string {
-	details := ""
+	details := detailsPrefix
 	if r.Filters {
 		details += detailFilters
 	}

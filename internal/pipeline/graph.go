@@ -38,6 +38,8 @@ type graph struct {
 	// quarantinedRoutes and quarantinedFilters are what proxies refuse, and what is served instead; see quarantine.go.
 	quarantinedRoutes  *store.Table[substitutes]
 	quarantinedFilters *store.Table[quarantinedFilters]
+	// flatHosts are the hosts whose rules proxies refuse as a tree.
+	flatHosts *store.Table[bool]
 	// byGatewayBackend finds the routes that use a backend at a Gateway.
 	byGatewayBackend *store.Index[route.Resolved]
 
@@ -114,6 +116,7 @@ func newGraph(options ...memo.Option) *graph {
 	g := &graph{
 		store: s, objects: store.NewObjects(s), supply: newSupply(),
 		quarantinedRoutes: store.NewTable[substitutes](s, "quarantined routes"), quarantinedFilters: store.NewTable[quarantinedFilters](s, "quarantined filters"),
+		flatHosts: store.NewTable[bool](s, "flat hosts"),
 	}
 	g.memo = memo.New(s, options...)
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
@@ -165,7 +168,9 @@ func newGraph(options ...memo.Option) *graph {
 
 	g.hosts = memo.Derive(g.memo, stageVirtualHost, from(byVirtualHost, byDomain), deepEqual[ir.VirtualHost],
 		func(v *store.View, key string) ir.VirtualHost {
-			return route.VirtualHost(v, g.tableListeners, g.routes, byHost, key)
+			host := route.VirtualHost(v, g.tableListeners, g.routes, byHost, key)
+			host.Flat, _ = g.flatHosts.Get(v, key)
+			return host
 		})
 
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],

@@ -27,7 +27,7 @@ func (q *quarantine) remember() {
 			switch {
 			case !exists:
 				delete(q.good, p)
-			case !replaced && (q.to.Proofs.Live(kind, name, gateway) || q.graph.reportedLive(kind, name, before.Outcome.Generation)):
+			case !replaced && (q.to.Proofs.Live(kind, name, gateway) || q.graph.reportedLive(kind, name, gateway, before.Outcome.Generation)):
 				q.good[p] = before.Part(gateway)
 			}
 		}
@@ -48,8 +48,8 @@ func (q *quarantine) remember() {
 // anyGeneration is for [graph.reportedLive].
 const anyGeneration = -1
 
-// reportedLive says whether the status of a route says that a generation is served. A replica that has just started has proved nothing itself.
-func (g *graph) reportedLive(kind store.Kind, key string, generation int64) bool {
+// reportedLive says whether the status of a route says that a generation is served at a Gateway. A replica that has just started has proved nothing itself.
+func (g *graph) reportedLive(kind store.Kind, key, gatewayKey string, generation int64) bool {
 	var status gwv1.RouteStatus
 	if r, ok := g.objects.HTTPRoutes.Get(nil, key); ok && kind == store.HTTPRoute {
 		status = r.Status.RouteStatus
@@ -57,7 +57,11 @@ func (g *graph) reportedLive(kind store.Kind, key string, generation int64) bool
 		status = r.Status.RouteStatus
 	}
 	for _, parent := range status.Parents {
-		if parent.ControllerName != gateway.ControllerName {
+		namespace, _ := store.SplitKey(key)
+		if parent.ParentRef.Namespace != nil {
+			namespace = string(*parent.ParentRef.Namespace)
+		}
+		if parent.ControllerName != gateway.ControllerName || store.Key(namespace, string(parent.ParentRef.Name)) != gatewayKey {
 			continue
 		}
 		if c := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed); c != nil && c.Status == metav1.ConditionTrue && (generation == anyGeneration || c.ObservedGeneration == generation) {
@@ -74,7 +78,8 @@ func (q *quarantine) forgetGood() {
 	}
 	maps.DeleteFunc(q.good, func(p place, _ route.Resolved) bool {
 		kind, name := splitRouteKey(p.route)
-		return q.routes[p] == nil && q.to.Proofs.Live(kind, name, p.gateway)
+		current, exists := q.graph.routes.Get(nil, p.route)
+		return !exists || !slices.Contains(current.Gateways(), p.gateway) || q.routes[p] == nil && q.to.Proofs.Live(kind, name, p.gateway)
 	})
 	maps.DeleteFunc(q.goodFilters, func(key string, _ []ir.ExternalAuth) bool {
 		gateway, _ := splitKey(key)
@@ -88,11 +93,13 @@ func (q *quarantine) forgetGood() {
 
 // release takes out of quarantine what is no longer as it was refused.
 func (q *quarantine) release() {
-	for p := range q.routes {
+	for p, entry := range q.routes {
 		current, _ := q.graph.routes.Get(nil, p.route)
 		if _, replaced := current.Instead[p.gateway]; replaced {
+			entry.served = entry.level()
 			continue
 		}
+		delete(q.offers, p.offerKey())
 		delete(q.routes, p)
 		q.setRoutes(p.route)
 		q.to.Peers.Withdraw(p.offerKey())
@@ -101,12 +108,13 @@ func (q *quarantine) release() {
 		if !slices.EqualFunc(q.graph.filtersOf(key), entry.refused, sameFilter) {
 			delete(q.filters, key)
 			q.graph.quarantinedFilters.Delete(key)
+			delete(q.offers, filtersKey(key))
 			q.to.Peers.Withdraw(filtersKey(key))
 		}
 	}
-	for r := range q.hosts {
-		if current, _ := q.graph.virtualHosts.Get(nil, route.VirtualHostKey(r.table, r.name)); version(current.resource) != r.version {
-			delete(q.hosts, r)
+	for _, key := range q.graph.flatHosts.Keys(nil) {
+		if !q.graph.hosts.Has(key) {
+			q.graph.flatHosts.Delete(key)
 		}
 	}
 }

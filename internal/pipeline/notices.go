@@ -12,10 +12,29 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// notice is for an object, of which proxies of a Gateway refuse something. Listeners are those of a Gateway or ListenerSet that it is about, one on each line.
+// notice is for an object, of which proxies of a Gateway refuse something.
 type notice struct {
 	subject
-	gateway, listeners string
+	gateway string
+}
+
+// told is what an object is told: the listeners of a Gateway or ListenerSet that it is about, sorted, and a text.
+type told struct {
+	listeners []string
+	message   string
+}
+
+// notices are what objects are to be told. What is refused of one object is told together.
+type notices map[notice]told
+
+func (n notices) add(s subject, gateway string, listeners []string, message string) {
+	key := notice{s, gateway}
+	before := n[key]
+	messages := append(strings.Split(before.message, "\n"), message)
+	slices.Sort(messages)
+	all := append(slices.Clone(before.listeners), listeners...)
+	slices.Sort(all)
+	n[key] = told{slices.Compact(all), strings.TrimPrefix(strings.Join(slices.Compact(messages), "\n"), "\n")}
 }
 
 // publish says what is refused, after the outcomes that it is about.
@@ -28,59 +47,50 @@ func (q *quarantine) publish(changes []xds.Change) {
 		// What other replicas have in quarantine has come to be wanted here.
 		q.again()
 	}
-	notices := q.notices()
+	now := q.notices()
 	for n := range q.told {
-		if _, still := notices[n]; !still {
+		if _, still := now[n]; !still {
 			q.to.Proofs.Accept(n.kind, n.key, n.gateway)
 		}
 	}
-	for n, message := range notices {
-		q.to.Proofs.Refuse(n.kind, n.key, n.gateway, strings.FieldsFunc(n.listeners, func(r rune) bool { return r == '\n' }), message)
+	for n, t := range now {
+		q.to.Proofs.Refuse(n.kind, n.key, n.gateway, t.listeners, t.message)
 	}
-	q.told = notices
+	q.told = now
 	q.offer()
-	for r := range q.hosts {
-		q.to.Proxies.Excuse(r.group, xds.Refusal{Type: xds.VirtualHost, Table: r.table, Name: r.name, Version: r.version})
-	}
 }
 
 // notices are for the objects at fault.
-func (q *quarantine) notices() map[notice]string {
-	notices := map[notice]string{}
+func (q *quarantine) notices() notices {
+	all := notices{}
 	for p, entry := range q.routes {
-		q.noticeRoute(notices, p, entry)
+		q.noticeRoute(all, p, entry)
 	}
 	for key, entry := range q.filters {
 		name, id := splitKey(key)
-		message := fmt.Sprintf("a proxy of Gateway %s refused the filters of the listener: %s; requests are answered 500 until they change", name, entry.reason)
-		if entry.good {
-			message = fmt.Sprintf("a proxy of Gateway %s refused the filters of the listener: %s; those from before are served until they change", name, entry.reason)
+		instead := "requests are answered 500 until they change"
+		switch {
+		case entry.good && len(entry.instead) == 0:
+			instead = "requests are not checked, as before, until they change"
+		case entry.good:
+			instead = "those from before are served until they change"
 		}
+		message := fmt.Sprintf("a proxy of Gateway %s refused the filters of the listener: %s; %s", name, entry.reason, instead)
 		for holder, listeners := range q.graph.holders(name, func(l gateway.Listener) bool { return l.ID == id }) {
-			notices[notice{holder, name, strings.Join(listeners, "\n")}] = message
-		}
-	}
-	for r, reason := range q.hosts {
-		message := fmt.Sprintf("a proxy of Gateway %s refused host %s: %s; it goes on with what it had", route.GatewayOf(r.table), r.name, reason)
-		if r.together {
-			message += "; each rule alone is accepted"
-		}
-		for name := range strings.SplitSeq(r.routes, "\n") {
-			if kind, key, ok := routeOf(name); ok {
-				notices[notice{subject: subject{kind, key}, gateway: route.GatewayOf(r.table)}] = message
-			}
+			all.add(holder, name, listeners, message)
 		}
 	}
 	for r, reason := range q.resources {
-		q.noticeResource(notices, r, reason)
+		q.noticeResource(all, r, reason)
 	}
-	return notices
+	return all
 }
 
 // noticeRoute tells a route in quarantine. If it is as it was when it was good, the cause is one of the objects that it has settings from, and they are told instead.
-func (q *quarantine) noticeRoute(notices map[notice]string, p place, entry *quarantined) {
+func (q *quarantine) noticeRoute(all notices, p place, entry *quarantined) {
 	kind, key := splitRouteKey(p.route)
-	generation := entry.refused.Outcome.Generation
+	current, _ := q.graph.routes.Get(nil, p.route)
+	generation := current.Outcome.Generation
 	origins := entry.refused.Origins(entry.rules)
 	elsewhere := entry.level() == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
 	instead := "its requests are answered 500 until the route changes"
@@ -93,35 +103,35 @@ func (q *quarantine) noticeRoute(notices map[notice]string, p place, entry *quar
 		instead = "the route is left out until it changes"
 	}
 	if !elsewhere {
-		notices[notice{subject: subject{kind, key}, gateway: p.gateway}] = fmt.Sprintf(
-			"a proxy of Gateway %s refused generation %d: %s; %s", p.gateway, generation, entry.reason, instead)
+		all.add(subject{kind, key}, p.gateway, nil, fmt.Sprintf(
+			"a proxy of Gateway %s refused generation %d: %s; %s", p.gateway, generation, entry.reason, instead))
 	}
 	if entry.level() == lastGood && !elsewhere {
 		return
 	}
 	for _, origin := range origins {
 		of, name := splitRouteKey(origin)
-		notices[notice{subject: subject{of, name}, gateway: p.gateway}] = fmt.Sprintf(
-			"a proxy of Gateway %s refused what %s %s has from it: %s; %s", p.gateway, kind, key, entry.reason, instead)
+		all.add(subject{of, name}, p.gateway, nil, fmt.Sprintf(
+			"a proxy of Gateway %s refused what %s %s has from it: %s; %s", p.gateway, kind, key, entry.reason, instead))
 	}
 }
 
 // noticeResource tells the objects that a refused cluster, listener or secret belongs to.
-func (q *quarantine) noticeResource(notices map[notice]string, r refusal, reason string) {
+func (q *quarantine) noticeResource(all notices, r refusal, reason string) {
 	for _, name := range q.graph.served(r.group) {
 		if r.typ != xds.Cluster {
 			for holder, listeners := range q.graph.holders(name, func(l gateway.Listener) bool { return r.concerns(name, l) }) {
-				notices[notice{holder, name, strings.Join(listeners, "\n")}] = fmt.Sprintf("a proxy refused %s %s: %s", r.typ, r.name, reason)
+				all.add(holder, name, listeners, fmt.Sprintf("a proxy refused %s %s: %s", r.typ, r.name, reason))
 			}
 			continue
 		}
 		message := fmt.Sprintf("a proxy refused backend %s: %s", r.name, reason)
 		for _, key := range q.graph.byGatewayBackend.Keys(nil, route.BackendKey(name, r.name)) {
 			kind, own := splitRouteKey(key)
-			notices[notice{subject: subject{kind, own}, gateway: name}] = message
+			all.add(subject{kind, own}, name, nil, message)
 		}
 		for _, origin := range q.graph.clusterOrigins(r.name) {
-			notices[notice{subject: origin, gateway: name}] = message
+			all.add(origin, name, nil, message)
 		}
 	}
 }

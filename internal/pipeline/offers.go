@@ -81,6 +81,10 @@ func filtersKey(listener string) string { return filtersPrefix + listener }
 // offer shows what is in quarantine here.
 func (q *quarantine) offer() {
 	for p, entry := range q.routes {
+		if entry.shown {
+			continue
+		}
+		entry.shown = true
 		content := offerContent{Floor: entry.floor, Rules: entry.rules, Reason: entry.reason}
 		if entry.good != nil {
 			content.Good, _ = entry.good.Encode()
@@ -130,7 +134,7 @@ func (q *quarantine) adoptRoute(p place, o offer) bool {
 	}
 	entry, fresh := q.routes[p], false
 	if entry == nil || !current.SameRules(entry.refused) {
-		if len(q.routes)+len(q.filters) >= maxQuarantined {
+		if q.full(p.gateway) {
 			return false
 		}
 		q.quarantineRoute(p, current, o.content.Rules, o.content.Reason)
@@ -184,7 +188,7 @@ const offerPatience = 3 * time.Second
 // awaitOffer says whether a refused route has to wait: it was live, no good version of it is known here, and another replica may know one.
 func (q *quarantine) awaitOffer(p place) bool {
 	kind, name := splitRouteKey(p.route)
-	if _, known := q.good[p]; known || q.routes[p] != nil || !q.graph.reportedLive(kind, name, anyGeneration) {
+	if _, known := q.good[p]; known || q.routes[p] != nil || !q.graph.reportedLive(kind, name, p.gateway, anyGeneration) {
 		delete(q.patience, p)
 		return false
 	}

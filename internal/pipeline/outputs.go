@@ -16,8 +16,6 @@ type Proxies interface {
 	// Apply returns the states that the Gateways concerned are to have now.
 	Apply(changes []xds.Change) map[string]string
 	ApplyEndpoints(changes map[string]*xds.Resource)
-	// Excuse says that a refused virtual host stays as it is, and that the objects concerned have been told.
-	Excuse(group string, r xds.Refusal)
 }
 
 // Fleets is where the wish for a proxy fleet goes.

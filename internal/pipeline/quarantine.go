@@ -9,14 +9,15 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
 const (
 	// maxRefusals bounds what is remembered of refusals between two steps, and of offers. A proxy that is not heard refuses again.
 	maxRefusals = 1024
-	// maxQuarantined bounds what is in quarantine at one time. What is beyond it stays as it is: proxies go on with what they have.
-	maxQuarantined = 1024
+	// maxQuarantined bounds what a Gateway has in quarantine at one time. What is beyond it stays as it is: proxies go on with what they have.
+	maxQuarantined = 256
 	// maxReason is how much of a proxy's words is repeated.
 	maxReason = 1024
 )
@@ -33,7 +34,7 @@ type refusal struct {
 
 // Refused takes in what a proxy of a Gateway refuses. It never blocks.
 func (p *Pipeline) Refused(proxy xds.Identity, r xds.Refusal) {
-	reason := r.Reason[:min(len(r.Reason), maxReason)]
+	reason := strings.ToValidUTF8(r.Reason[:min(len(r.Reason), maxReason)], "")
 	switch r.Type {
 	case xds.VirtualHost:
 		p.config.inbox.refuse(refusal{
@@ -68,7 +69,10 @@ type quarantined struct {
 	// good is nil where no good version is known.
 	good *route.Resolved
 	// floor is the first level that is not known to be refused too.
-	floor  level
+	floor level
+	// served is the level that proxies were sent last, and shown says that other replicas know it as it is.
+	served level
+	shown  bool
 	rules  []string
 	reason string
 }
@@ -107,7 +111,7 @@ type substitutes map[string]*quarantined
 func (s substitutes) apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
 		if r.SameRules(q.refused) && slices.Contains(r.Gateways(), gateway) {
-			r = r.With(gateway, q.instead().On(r))
+			r = r.With(gateway, q.instead().On(r, gateway))
 		}
 	}
 	return r
@@ -124,15 +128,15 @@ type quarantine struct {
 	goodFilters map[string][]ir.ExternalAuth
 	routes      map[place]*quarantined
 	filters     map[string]*quarantinedFilters
-	// hosts are refused virtual hosts that stay as they are, resources are other resources that are refused; both with the reason.
-	hosts, resources map[refusal]string
+	// resources are refused clusters, listeners and secrets, with the reason.
+	resources map[refusal]string
 	// offers are what other replicas serve instead of a route.
 	offers map[string]offer
 	// later are refusals that wait for an offer, and patience is until when each route waits.
 	later    map[refusal]string
 	patience map[place]time.Time
 	// told is what was last said.
-	told map[notice]string
+	told notices
 	// again has another step done.
 	again func()
 }
@@ -140,7 +144,7 @@ type quarantine struct {
 func newQuarantine(g *graph, to Outputs) *quarantine {
 	return &quarantine{
 		graph: g, to: to, good: map[place]route.Resolved{}, goodFilters: map[string][]ir.ExternalAuth{}, routes: map[place]*quarantined{},
-		filters: map[string]*quarantinedFilters{}, hosts: map[refusal]string{}, resources: map[refusal]string{}, offers: map[string]offer{}, later: map[refusal]string{}, patience: map[place]time.Time{}, told: map[notice]string{},
+		filters: map[string]*quarantinedFilters{}, resources: map[refusal]string{}, offers: map[string]offer{}, later: map[refusal]string{}, patience: map[place]time.Time{}, told: notices{},
 	}
 }
 
@@ -173,14 +177,15 @@ func (q *quarantine) refuseHost(r refusal, reason string) {
 	if version(current.resource) != r.version {
 		return
 	}
-	full := len(q.routes)+len(q.filters) >= maxQuarantined
+	gateway := route.GatewayOf(r.table)
 	switch {
-	case r.together || full:
-		q.hosts[r] = reason
+	case q.full(gateway):
+		// Proxies of that Gateway go on with what they have.
 	case r.filters:
 		q.refuseFilters(r, reason)
+	case r.together && q.flatten(route.VirtualHostKey(r.table, r.name)):
+		// Another form of the same rules may do.
 	default:
-		gateway := route.GatewayOf(r.table)
 		byRoute := map[string][]string{}
 		for name := range strings.SplitSeq(r.routes, "\n") {
 			if kind, key, ok := routeOf(name); ok {
@@ -196,10 +201,28 @@ func (q *quarantine) refuseHost(r refusal, reason string) {
 		for key, rules := range byRoute {
 			q.refuseRoute(place{key, gateway}, rules, reason)
 		}
-		if len(byRoute) == 0 {
-			q.hosts[r] = reason
+	}
+}
+
+// full says whether a Gateway has as much in quarantine as it may have.
+func (q *quarantine) full(gateway string) bool {
+	count := 0
+	for p := range q.routes {
+		if p.gateway == gateway {
+			count++
 		}
 	}
+	return count >= maxQuarantined
+}
+
+// flatten has the rules of a host sent as a list, and says whether they were sent as a tree before.
+func (q *quarantine) flatten(key string) bool {
+	host, _ := q.graph.hosts.Get(nil, key)
+	if flat, _ := q.graph.flatHosts.Get(nil, key); flat || !routetranslate.HasTree(host) {
+		return false
+	}
+	q.graph.flatHosts.Set(key, true)
+	return true
 }
 
 // routeOf is the object that a rule comes from; see the Name of an ir.Rule.
@@ -218,7 +241,7 @@ func (q *quarantine) refuseRoute(p place, rules []string, reason string) {
 		return
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.refused) {
-		if _, served := current.Instead[p.gateway]; served {
+		if _, served := current.Instead[p.gateway]; served && known.level() == known.served {
 			known.floor = min(known.level()+1, leftOut)
 			q.setRoutes(p.route)
 		}
@@ -242,6 +265,7 @@ func (q *quarantine) setRoutes(key string) {
 	all := substitutes{}
 	for p, entry := range q.routes {
 		if p.route == key {
+			entry.shown = false
 			copied := *entry
 			all[p.gateway] = &copied
 		}
@@ -261,12 +285,15 @@ func (q *quarantine) refuseFilters(r refusal, reason string) {
 		return
 	}
 	key := route.ListenerKey(route.GatewayOf(r.table), owner.ID)
-	if known := q.filters[key]; known != nil && slices.EqualFunc(known.instead, owner.Filters, sameFilter) {
+	wanted, known := q.graph.filtersOf(key), q.filters[key]
+	switch {
+	case known == nil || !slices.EqualFunc(known.refused, wanted, sameFilter):
+		q.quarantineFilters(key, wanted, reason)
+	case slices.EqualFunc(known.instead, owner.Filters, sameFilter):
+		// What is served instead is refused too.
 		known.instead, known.good, known.closed = []ir.ExternalAuth{{}}, false, true
 		q.graph.quarantinedFilters.Set(key, *known)
-		return
 	}
-	q.quarantineFilters(key, owner.Filters, reason)
 }
 
 func (q *quarantine) quarantineFilters(key string, refused []ir.ExternalAuth, reason string) {

@@ -56,7 +56,6 @@ func (l *listening) plane(t *testing.T) *Pipeline {
 	l.offers = map[string][]byte{}
 	out := nowhere()
 	out.Statuses, out.Proofs, out.Peers = l, l, l
-	out.Proxies = excusing{out.Proxies, l}
 	p := New(out, prometheus.NewRegistry())
 	put(t, p, base+`
 kind: Gateway
@@ -67,14 +66,6 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 	l.said = nil
 	return p
 }
-
-// excusing writes down what is excused.
-type excusing struct {
-	Proxies
-	*listening
-}
-
-func (e excusing) Excuse(group string, r xds.Refusal) { e.listening.Excuse(group, r) }
 
 func put(t *testing.T, p *Pipeline, objects string) {
 	t.Helper()
@@ -290,18 +281,117 @@ func TestARouteInQuarantineLeavesWithItsGateway(t *testing.T) {
 	}
 }
 
-func TestAHostThatIsRefusedOnlyAsAWholeIsReportedAndExcused(t *testing.T) {
+func TestRoutesThatAreRefusedOnlyTogetherAreReplacedTogether(t *testing.T) {
 	t.Parallel()
 	l := &listening{live: true}
 	p := l.plane(t)
-	put(t, p, aRoute(1, "/"))
+	put(t, p, aRoute(1, "/good"))
 	p.config.step()
-	l.said = nil
+	put(t, p, aRoute(2, "/bad"))
+	p.config.step()
+	l.live = false
 	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Together = true })
 	p.config.step()
-	l.heard(t, "refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused host *: no such thing; it goes on with what it had; each rule alone is accepted",
-		"excuse infra/web/80 *")
-	l.serves(t, p, "infra/web", "/")
+	l.serves(t, p, "infra/web", "/good")
+}
+
+func TestAHostThatIsRefusedAsATreeIsSentAsAList(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	var rules strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&rules, "  - {matches: [{path: {value: /%d}}], backendRefs: [{name: v1, port: 80}]}\n", i)
+	}
+	put(t, p, `
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: 1}
+spec:
+  parentRefs: [{name: web}]
+  rules:
+`+rules.String())
+	p.config.step()
+	before, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
+	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Together = true })
+	p.config.step()
+	after, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
+	if version(before.resource) == version(after.resource) || len(p.quarantine.routes) > 0 {
+		t.Error("the host is as it was, or its routes are in quarantine")
+	}
+	if got := len(served(p, "infra/web")); got != 100 {
+		t.Errorf("%d rules are served", got)
+	}
+}
+
+// The route is given other hostnames while it is in quarantine.
+func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	named := func(generation int, host, path string) string {
+		return strings.Replace(aRoute(generation, path), "spec:", "spec:\n  hostnames: ["+host+"]", 1)
+	}
+	put(t, p, named(1, "a.example", "/good"))
+	p.config.step()
+	put(t, p, named(2, "a.example", "/bad"))
+	p.config.step()
+	l.live = false
+	current, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|a.example")
+	p.Refused(xds.Identity{Gateway: "infra/web"}, xds.Refusal{
+		Type: xds.VirtualHost, Table: "infra/web/80", Name: "a.example", Version: version(current.resource), Routes: []string{"HTTPRoute/infra/r/0/0"}, Reason: "no",
+	})
+	p.config.step()
+	put(t, p, named(3, "b.example", "/bad"))
+	p.config.step()
+	var hosts []string
+	for _, key := range p.quarantine.graph.hosts.Keys(nil) {
+		if host, _ := p.quarantine.graph.hosts.Get(nil, key); len(host.Rules) > 0 {
+			hosts = append(hosts, host.Domain+host.Rules[0].Match.Path.Value)
+		}
+	}
+	if !slices.Equal(hosts, []string{"b.example/good"}) {
+		t.Errorf("serves %v", hosts)
+	}
+}
+
+// A listener has two hosts, and both are refused with the good filters, too.
+func TestFiltersThatAreRefusedTwiceAreClosed(t *testing.T) {
+	t.Parallel()
+	l := &listening{live: true}
+	p := l.plane(t)
+	edge := func(generation int, prefix string) string {
+		return fmt.Sprintf(`
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: %d}
+spec:
+  gatewayClassName: gatewright
+  listeners:
+  - name: http
+    port: 80
+    protocol: HTTP
+    filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, http: {path: %s}, backendRef: {name: v1, port: 80}}}]}
+`, generation, prefix)
+	}
+	put(t, p, edge(2, "/good")+"---"+strings.Replace(aRoute(1, "/"), "spec:", "spec:\n  hostnames: [a.example, b.example]", 1))
+	p.config.step()
+	put(t, p, edge(3, "/bad"))
+	p.config.step()
+	l.live = false
+	refuse := func() {
+		for _, domain := range []string{"a.example", "b.example"} {
+			current, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|"+domain)
+			p.Refused(xds.Identity{Gateway: "infra/web"}, xds.Refusal{
+				Type: xds.VirtualHost, Table: "infra/web/80", Name: domain, Version: version(current.resource), Filters: true, Reason: "no",
+			})
+		}
+		p.config.step()
+	}
+	for _, want := range []string{"/good", ""} {
+		refuse()
+		if host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|b.example"); len(host.Filters) != 1 || host.Filters[0].PathPrefix != want {
+			t.Errorf("the filters are %+v, want %q", host.Filters, want)
+		}
+	}
 }
 
 func TestARouteThatIsRefusedBecauseOfAnXBackendGoesOnAsItWas(t *testing.T) {

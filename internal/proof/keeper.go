@@ -219,19 +219,25 @@ func (k *Keeper) pods(b *book) []string {
 	return slices.Compact(pods)
 }
 
-// numberOf is the newest state that a proxy is known to have, -1 if none is. A proxy has one stream at a time: where several replicas say that they have it, the one that it
-// connected to last is right, and the others have yet to notice that it is gone.
+// numberOf is the newest state that a proxy is known to have, -1 if none is. A proxy has one stream at a time: where several replicas say that they have it, all but the one that it
+// connected to last have yet to notice that it is gone.
 func (k *Keeper) numberOf(b *book, pod string) int {
-	held, connected := k.sessions.newest(xds.Identity{Gateway: b.group, Pod: pod})
-	numbers := b.states
-	if held.left {
-		// It may have been sent something else before the state came back.
-		numbers = b.earliest
+	number := -1
+	for i, held := range k.sessions.newest(xds.Identity{Gateway: b.group, Pod: pod}) {
+		numbers := b.states
+		if held.left {
+			// It may have been sent something else before the state came back.
+			numbers = b.earliest
+		}
+		n, known := numbers[held.state]
+		if !known || held.state == "" {
+			return -1
+		}
+		if i == 0 || n < number {
+			number = n
+		}
 	}
-	if n, known := numbers[held.state]; known && connected && held.state != "" {
-		return n
-	}
-	return -1
+	return number
 }
 
 func (k *Keeper) publish(s subject) {

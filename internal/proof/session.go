@@ -113,19 +113,24 @@ func (s *sessions) takeChanged() []string {
 	return gateways
 }
 
-// newest is what a proxy has by the replica that it connected to last, and whether it is connected to any.
-func (s *sessions) newest(proxy xds.Identity) (holding, bool) {
+// skew is by how much the clocks of replicas may differ.
+const skew = 2 * time.Second
+
+// newest is what a proxy has by the replica that it connected to last. Where it may have been another one, nobody knows which, and all are listed.
+func (s *sessions) newest(proxy xds.Identity) []holding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var last *session
-	for _, source := range slices.Sorted(maps.Keys(s.bySource)) {
-		// This replica is the first of them, and is believed where there is no difference.
-		if found := s.bySource[source][proxy]; found != nil && (last == nil || found.since.After(last.since)) {
-			last = found
+	var last time.Time
+	for _, own := range s.bySource {
+		if found := own[proxy]; found != nil && found.since.After(last) {
+			last = found.since
 		}
 	}
-	if last == nil {
-		return holding{}, false
+	var states []holding
+	for _, own := range s.bySource {
+		if found := own[proxy]; found != nil && last.Sub(found.since) <= skew {
+			states = append(states, found.holding)
+		}
 	}
-	return last.holding, true
+	return states
 }

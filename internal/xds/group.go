@@ -19,14 +19,12 @@ type group struct {
 	// state adds up what the proxies are to have: clusters, listeners and route tables, with their virtual hosts however they travel. Endpoints and
 	// secrets change without any of those.
 	state digest
-	// excused are the versions that proxies refuse and that [Cache.Excuse] was called for.
-	excused map[resourceName]string
 	// forgotten is set when the cache has dropped the group.
 	forgotten bool
 }
 
 func newGroup(name string, endpoints *endpointTable) *group {
-	g := &group{name: name, endpoints: endpoints, tables: map[string]*routeTable{}, streams: map[*stream]struct{}{}, excused: map[resourceName]string{}}
+	g := &group{name: name, endpoints: endpoints, tables: map[string]*routeTable{}, streams: map[*stream]struct{}{}}
 	for t := range g.resources {
 		g.resources[t] = map[string]*named{}
 	}
@@ -43,12 +41,6 @@ func (g *group) empty() bool {
 		}
 	}
 	return true
-}
-
-// resourceName is what a resource is known by on the wire.
-type resourceName struct {
-	typ  Type
-	name string
 }
 
 // touched lists the names that are different now.
@@ -77,11 +69,6 @@ func (g *group) apply(changes []Change) {
 			g.change(change, &different)
 		default:
 			panic("xds: " + change.Type.String() + " is not a resource of a Gateway")
-		}
-	}
-	for _, t := range []Type{Scope, RouteTable} {
-		for name := range different[t] {
-			delete(g.excused, resourceName{t, name})
 		}
 	}
 	for name := range different[RouteTable] {

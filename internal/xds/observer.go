@@ -5,7 +5,7 @@ type Observer interface {
 	// Connected and Disconnected come in pairs, one for each stream.
 	Connected(proxy Identity)
 	Disconnected(proxy Identity)
-	// Holds says that a proxy has acknowledged all of a state, as [Cache.Apply] named it, but for what was refused and excused by [Cache.Excuse].
+	// Holds says that a proxy has acknowledged all of a state, as [Cache.Apply] named it, but for refused clusters, listeners and secrets.
 	Holds(proxy Identity, state string)
 	// Leaves says that a proxy is about to be sent something else than the state it holds.
 	Leaves(proxy Identity)

@@ -41,8 +41,8 @@ type search struct {
 	// used is the highest number of probes the proxy holds.
 	used   int
 	guilty []part
-	// scope is the host of a refused scope, which is known to be refused whatever becomes of its parts; nil for a table.
-	scope *part
+	// all are the hosts that the search is among. At least one of them is refused, whatever becomes of its parts.
+	all []part
 	// apart are the refused hosts of which each route is judged for itself, until one is found guilty.
 	apart map[string]part
 }
@@ -84,19 +84,14 @@ func (s *stream) searchScope(d *delivery, name, reason string) {
 		}
 		table, domain, _ := strings.Cut(name, scopeSeparator)
 		if refused.host != nil {
-			search := s.startSearch(table, refused.header, []hostInDoubt{{domain, refused.host}}, reason)
-			if len(search.todo) == 1 {
-				whole := search.todo[0][0]
-				whole.together, whole.reason = true, reason
-				search.scope = &whole
-			}
+			s.startSearch(table, refused.header, []hostInDoubt{{domain, refused.host}}, reason)
 			continue
 		}
 		s.searchTable(table, tableParts{header: refused.header, hosts: refused.wild}, reason)
 	}
 }
 
-func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt, reason string) *search {
+func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt, reason string) {
 	p := &search{table: table, header: header, reason: reason, apart: map[string]part{}}
 	var parts []part
 	for _, h := range hosts {
@@ -106,8 +101,11 @@ func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt
 		}
 	}
 	p.todo = split(parts, maxProbes)
+	for _, whole := range parts {
+		whole.together, whole.reason = true, reason
+		p.all = append(p.all, whole)
+	}
 	s.searches = append(s.searches, p)
-	return p
 }
 
 // split cuts a list into at most n lists of about the same length.
@@ -211,8 +209,8 @@ func (s *stream) convict(p *search) {
 		found.together = true
 		p.guilty = append(p.guilty, found)
 	}
-	if len(p.guilty) == 0 && p.scope != nil {
-		p.guilty = append(p.guilty, *p.scope)
+	if len(p.guilty) == 0 {
+		p.guilty = p.all[:min(len(p.all), maxGuilty)]
 	}
 	if len(p.guilty) == 0 {
 		s.observer.Refused(s.identity, Refusal{Type: RouteTable, Name: p.table, Reason: p.reason})

@@ -16,6 +16,7 @@ func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 	if slices.Contains(users, t) {
 		// What was refused has not replaced what the proxy uses, and that may use what this round was about to remove.
 		s.round.removals = [wireTypes][]string{}
+		s.kept = nil
 	}
 	if len(guilty) == 0 {
 		own.suspect(d)

@@ -38,6 +38,10 @@ func (s *subscription) doubt(name, version string) bool {
 func (s *subscription) settle(name string) bool {
 	_, doubted := s.doubted[name]
 	_, careful := s.careful[name]
+	if doubted {
+		// If it comes back, it has to be sent again.
+		s.sent[name] = ""
+	}
 	delete(s.doubted, name)
 	delete(s.careful, name)
 	return doubted || careful
@@ -56,21 +60,8 @@ func (s *stream) doubtful() bool {
 // awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in a route table from now on
 // would have none of them: the table has the same hosts as the scopes, and would be refused as a whole.
 func (s *stream) awaitsVerdict(t Type) bool {
-	if t != Listener && t != RouteTable {
-		return false
-	}
 	scopes := &s.subscriptions[Scope]
-	return len(scopes.careful) > 0 || s.unexcused(Scope)
-}
-
-// unexcused says whether a resource of a type is refused, and nobody has been told.
-func (s *stream) unexcused(t Type) bool {
-	for name, version := range s.subscriptions[t].doubted {
-		if s.group.excused[resourceName{t, name}] != version {
-			return true
-		}
-	}
-	return false
+	return (t == Listener || t == RouteTable) && len(scopes.careful)+len(scopes.doubted) > 0
 }
 
 // keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it can not use.
@@ -141,7 +132,7 @@ func (s *stream) holds() bool {
 		return false
 	}
 	for _, t := range []Type{RouteTable, Scope} {
-		if len(s.subscriptions[t].careful) > 0 || s.unexcused(t) {
+		if own := &s.subscriptions[t]; len(own.careful)+len(own.doubted) > 0 {
 			return false
 		}
 	}

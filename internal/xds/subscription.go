@@ -250,6 +250,7 @@ func (s *subscription) put(r *response, name string, resource versioned) {
 
 // takeBack regards a response as never made. What it says may have changed since.
 func (s *subscription) takeBack(r *response) {
+	s.owed = s.owed || len(r.versions) == 0
 	for name, version := range r.versions {
 		before, held := r.before[name]
 		_, returned := s.changed[name]

@@ -135,9 +135,6 @@ func (p *proxies) Holds(_ xds.Identity, state string) {
 	p.compare()
 }
 
-// Excuse implements [pipeline.Proxies].
-func (p *proxies) Excuse(group string, r xds.Refusal) { p.cache.Excuse(group, r) }
-
 // Leaves implements [xds.Observer].
 func (p *proxies) Leaves(xds.Identity) {}
 

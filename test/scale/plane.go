@@ -78,9 +78,6 @@ type alone struct{}
 func (alone) Offer(string, string, []byte) {}
 func (alone) Withdraw(string)              {}
 
-// Excuse implements [pipeline.Proxies].
-func (p *plane) Excuse(group string, r xds.Refusal) { p.cache.Excuse(group, r) }
-
 // first is the first proxy of a Gateway.
 func first(gateway string) xds.Identity {
 	return xds.Identity{Gateway: gateway, Pod: "proxy" + gateway[len(store.Key(namespace, "gateway")):] + "-0"}

@@ -233,6 +233,8 @@ func (s *simulation) startReplica(i int) {
 
 func (s *simulation) crash(i int) {
 	r := s.replicas[i]
+	// The kernel closes its connections, whether or not it was stopped before.
+	r.paused = false
 	r.stop()
 	s.replicas[i] = nil
 	if s.leader == i {

@@ -80,11 +80,12 @@ func (r Resolved) Replaces(refused Resolved) bool {
 	})
 }
 
-// On leaves of an earlier version the listeners that the route still attaches to.
-func (r Resolved) On(current Resolved) Resolved {
-	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
-		return !slices.ContainsFunc(current.Attachments, func(now Attachment) bool { return now.Gateway == a.Gateway && now.Listener == a.Listener })
-	})
+// On is an earlier version where the route attaches today: hostnames and listeners that it no longer has are not served.
+func (r Resolved) On(current Resolved, gateway string) Resolved {
+	r.Attachments = nil
+	if len(r.Rules) > 0 {
+		r.Attachments = current.Part(gateway).Attachments
+	}
 	return r
 }
 

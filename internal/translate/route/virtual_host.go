@@ -37,7 +37,9 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	if !strings.HasPrefix(host.Domain, "*") {
 		filter.Found(vh)
 	}
-	vh.Matcher = tree(routes)
+	if !host.Flat {
+		vh.Matcher = tree(routes)
+	}
 	switch {
 	case host.Chain != "":
 		vh.Matcher = guard(host, routes, vh.GetMatcher())
@@ -46,6 +48,9 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	}
 	return vh, flaws
 }
+
+// HasTree says whether the rules of a host may be sent as a tree.
+func HasTree(host ir.VirtualHost) bool { return !host.Flat && len(host.Rules) >= minTree }
 
 // answer is a rule of which only the match is good.
 func answer(name string, match *routev3.RouteMatch) *routev3.Route {

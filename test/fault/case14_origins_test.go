@@ -73,8 +73,22 @@ func TestCase14Origins(t *testing.T) {
 	proxies = append(proxies, w.strictProxy(t, "strict-c", "--disable-extensions", lacks))
 	w.checkOrigins(t, c, "new-proxy", proxies, origins)
 
+	holder, err := w.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.Kill(t, replica)
 	w.WaitControllers(t, 2, map[string]bool{replica.Name: true})
+	if strings.HasPrefix(holder, replica.Name) {
+		// How long it takes until another one leads is for case 3.
+		live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+			now, err := w.Leader(ctx)
+			if err == nil && now == holder {
+				err = fmt.Errorf("%s still holds the lease", holder)
+			}
+			return err
+		})
+	}
 	for _, proxy := range proxies {
 		w.waitConnected(t, proxy)
 	}

@@ -145,7 +145,6 @@ func (r *replica) observe(e event) {
 // Apply implements [pipeline.Proxies].
 func (r *replica) Apply(changes []xds.Change) map[string]string { return r.cache.Apply(changes) }
 
-
 // ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints
 // follow.
 func (r *replica) ApplyEndpoints(changes map[string]*xds.Resource) {

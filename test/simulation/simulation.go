@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -53,6 +54,8 @@ type simulation struct {
 	// leader holds the lease, -1 if nobody does.
 	leader  int
 	proxies []*proxy
+	// mu guards replicas for those that are not the scheduler.
+	mu sync.Mutex
 	// orphans are streams that proxies have left and replicas have not noticed.
 	orphans []*link
 
@@ -203,7 +206,10 @@ func unread(r *replica) []store.Kind {
 }
 
 func (s *simulation) openPeer(ctx context.Context, from *replica, to string) (*link, error) {
-	for _, r := range s.replicas {
+	s.mu.Lock()
+	replicas := slices.Clone(s.replicas)
+	s.mu.Unlock()
+	for _, r := range replicas {
 		if r == nil || r.name != to {
 			continue
 		}
@@ -222,7 +228,9 @@ func (s *simulation) startReplica(i int) {
 	s.started[i]++
 	r := newReplica(s.ctx, fmt.Sprintf("replica-%d-%d", i, s.started[i]), s.openPeer)
 	r.start(s.api.objects)
+	s.mu.Lock()
 	s.replicas[i] = r
+	s.mu.Unlock()
 	s.all = append(s.all, r)
 	s.tick++
 	s.born[r] = s.tick
@@ -236,7 +244,9 @@ func (s *simulation) crash(i int) {
 	// The kernel closes its connections, whether or not it was stopped before.
 	r.paused = false
 	r.stop()
+	s.mu.Lock()
 	s.replicas[i] = nil
+	s.mu.Unlock()
 	if s.leader == i {
 		s.leader = -1
 	}

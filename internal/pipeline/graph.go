@@ -166,12 +166,7 @@ func newGraph(options ...memo.Option) *graph {
 			return setOutcome{ours: ours, outcome: o}
 		})
 
-	g.hosts = memo.Derive(g.memo, stageVirtualHost, from(byVirtualHost, byDomain), deepEqual[ir.VirtualHost],
-		func(v *store.View, key string) ir.VirtualHost {
-			host := route.VirtualHost(v, g.tableListeners, g.routes, byHost, key)
-			host.Flat, _ = g.flatHosts.Get(v, key)
-			return host
-		})
+	g.hosts = g.resolveHosts(from(byVirtualHost, byDomain), byHost)
 
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
 		func(v *store.View, key string) ir.Port {
@@ -194,6 +189,15 @@ func newGraph(options ...memo.Option) *graph {
 	g.translateSecrets(from(byCertificate, byBackendCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()
 	return g
+}
+
+// resolveHosts lists the stage that makes virtual hosts.
+func (g *graph) resolveHosts(keys []store.Source, byHost *store.Index[route.Resolved]) *store.Table[ir.VirtualHost] {
+	return memo.Derive(g.memo, stageVirtualHost, keys, deepEqual[ir.VirtualHost], func(v *store.View, key string) ir.VirtualHost {
+		host := route.VirtualHost(v, g.tableListeners, g.routes, byHost, key)
+		host.Flat, _ = g.flatHosts.Get(v, key)
+		return host
+	})
 }
 
 // checkPatches lists the stage that tries the patches of fleets.

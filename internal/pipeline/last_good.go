@@ -48,7 +48,8 @@ func (q *quarantine) remember() {
 // anyGeneration is for [graph.reportedLive].
 const anyGeneration = -1
 
-// reportedLive says whether the status of a route says that a generation is served at a Gateway. A replica that has just started has proved nothing itself.
+// reportedLive says whether the status of a route says that a generation is served at a Gateway. A replica that has just started has proved
+// nothing itself.
 func (g *graph) reportedLive(kind store.Kind, key, gatewayKey string, generation int64) bool {
 	var status gwv1.RouteStatus
 	if r, ok := g.objects.HTTPRoutes.Get(nil, key); ok && kind == store.HTTPRoute {
@@ -130,8 +131,8 @@ func (g *graph) filtersOf(key string) []ir.ExternalAuth {
 	return r.Listeners[i].Filters
 }
 
-// replacesFilters says whether filters from before may be served instead of refused ones. Whether they may still ask a backend in another namespace is known only of those that the
-// refused ones ask too.
+// replacesFilters says whether filters from before may be served instead of refused ones. Whether they may still ask a backend in another
+// namespace is known only of those that the refused ones ask too.
 func replacesFilters(key string, good, refused []ir.ExternalAuth) bool {
 	if slices.EqualFunc(good, refused, sameFilter) {
 		return false

@@ -86,7 +86,8 @@ func (q *quarantine) notices() notices {
 	return all
 }
 
-// noticeRoute tells a route in quarantine. If it is as it was when it was good, the cause is one of the objects that it has settings from, and they are told instead.
+// noticeRoute tells a route in quarantine. If it is as it was when it was good, the cause is one of the objects that it has settings from,
+// and they are told instead.
 func (q *quarantine) noticeRoute(all notices, p place, entry *quarantined) {
 	kind, key := splitRouteKey(p.route)
 	current, _ := q.graph.routes.Get(nil, p.route)

@@ -14,9 +14,10 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/route"
 )
 
-// What is in quarantine is the same on all replicas, or proxies of one would be given something else than those of another, and no state would be held by all. So each
-// replica offers what it has in quarantine, with a digest of the rules that are refused, and takes over what others offer of the rules that it has. Offers are merged:
-// of several good versions the one of the highest generation counts, then the one whose bytes sort last; and a level that is refused at one replica is refused at all.
+// What is in quarantine is the same on all replicas, or proxies of one would be given something else than those of another, and no state
+// would be held by all. So each replica offers what it has in quarantine, with a digest of the rules that are refused, and takes over what
+// others offer of the rules that it has. Offers are merged: of several good versions the one of the highest generation counts, then the one
+// whose bytes sort last; and a level that is refused at one replica is refused at all.
 
 // Peers is where other replicas find offers.
 type Peers interface {
@@ -39,7 +40,8 @@ type offerContent struct {
 	Good   json.RawMessage `json:"good,omitempty"`
 }
 
-// Offered takes in what another replica has in quarantine; refused is empty when it has nothing there any more, so that the same rules get another chance. It never blocks.
+// Offered takes in what another replica has in quarantine; refused is empty when it has nothing there any more, so that the same rules get
+// another chance. It never blocks.
 func (p *Pipeline) Offered(key, refused string, instead []byte) {
 	o := offer{refused: refused}
 	if refused == "" || json.Unmarshal(instead, &o.content) == nil {
@@ -182,7 +184,8 @@ func (q *quarantine) adoptFilters(listener string, o offer) bool {
 	return changed
 }
 
-// offerPatience is how long a replica that does not know what was good waits for another one to say. Proxies go on with what they have meanwhile.
+// offerPatience is how long a replica that does not know what was good waits for another one to say. Proxies go on with what they have
+// meanwhile.
 const offerPatience = 3 * time.Second
 
 // awaitOffer says whether a refused route has to wait: it was live, no good version of it is known here, and another replica may know one.

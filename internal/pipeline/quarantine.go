@@ -117,13 +117,14 @@ func (s substitutes) apply(r route.Resolved) route.Resolved {
 	return r
 }
 
-// quarantine has the last known good of what proxies refuse served in its place: for routes and filters of listeners at the Gateway whose proxies refuse
-// them, by way of two tables that stages read. Clusters, listeners and secrets the xDS server itself replaces by the last good ones. It sees to it that the objects
-// at fault report it.
+// quarantine has the last known good of what proxies refuse served in its place: for routes and filters of listeners at the Gateway whose
+// proxies refuse them, by way of two tables that stages read. Clusters, listeners and secrets the xDS server itself replaces by the last
+// good ones. It sees to it that the objects at fault report it.
 type quarantine struct {
 	graph *graph
 	to    Outputs
-	// good is the last version of a route that was live, while a newer one is not proved, and goodFilters the same for listeners, by `<gateway>|<listener>`.
+	// good is the last version of a route that was live, while a newer one is not proved, and goodFilters the same for listeners, by
+	// `<gateway>|<listener>`.
 	good        map[place]route.Resolved
 	goodFilters map[string][]ir.ExternalAuth
 	routes      map[place]*quarantined

@@ -231,7 +231,8 @@ spec:
 	l.serves(t, p, "infra/web", "/two")
 }
 
-// The last good version refers to a backend of another namespace. The refused one does not, so that nobody knows whether that is still allowed.
+// The last good version refers to a backend of another namespace. The refused one does not, so that nobody knows whether that is still
+// allowed.
 func TestALastGoodVersionDoesNotOutliveAGrant(t *testing.T) {
 	t.Parallel()
 	l := &listening{live: true}

@@ -15,8 +15,8 @@ const maxStates = 4096
 type book struct {
 	// group is whom the proxies serve, by the name that they go by.
 	group string
-	// states numbers the states that the proxies were to have, and order lists them from oldest to newest. A state that came back has its newest number there, and
-	// its first one in earliest.
+	// states numbers the states that the proxies were to have, and order lists them from oldest to newest. A state that came back has its
+	// newest number there, and its first one in earliest.
 	states   map[string]int
 	earliest map[string]int
 	order    []string

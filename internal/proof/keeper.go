@@ -219,8 +219,8 @@ func (k *Keeper) pods(b *book) []string {
 	return slices.Compact(pods)
 }
 
-// numberOf is the newest state that a proxy is known to have, -1 if none is. A proxy has one stream at a time: where several replicas say that they have it, all but the one that it
-// connected to last have yet to notice that it is gone.
+// numberOf is the newest state that a proxy is known to have, -1 if none is. A proxy has one stream at a time: where several replicas say
+// that they have it, all but the one that it connected to last have yet to notice that it is gone.
 func (k *Keeper) numberOf(b *book, pod string) int {
 	number := -1
 	for i, held := range k.sessions.newest(xds.Identity{Gateway: b.group, Pod: pod}) {

@@ -18,8 +18,8 @@ func (k *Keeper) Holds(proxy xds.Identity, state string) { k.sessions.holds("", 
 // Leaves says that a proxy is about to be sent something else than the state it has.
 func (k *Keeper) Leaves(proxy xds.Identity) { k.sessions.leaves("", proxy) }
 
-// PeerHolds says that a proxy that connected to another replica at some time has all of a state, which is empty while that is not known, or had it and has been sent
-// something else since.
+// PeerHolds says that a proxy that connected to another replica at some time has all of a state, which is empty while that is not known, or
+// had it and has been sent something else since.
 func (k *Keeper) PeerHolds(replica string, proxy xds.Identity, connected time.Time, state string, left bool) {
 	k.sessions.replace(replica, proxy, connected, holding{state, left})
 }

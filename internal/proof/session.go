@@ -116,7 +116,8 @@ func (s *sessions) takeChanged() []string {
 // skew is by how much the clocks of replicas may differ.
 const skew = 2 * time.Second
 
-// newest is what a proxy has by the replica that it connected to last. Where it may have been another one, nobody knows which, and all are listed.
+// newest is what a proxy has by the replica that it connected to last. Where it may have been another one, nobody knows which, and all are
+// listed.
 func (s *sessions) newest(proxy xds.Identity) []holding {
 	s.mu.Lock()
 	defer s.mu.Unlock()

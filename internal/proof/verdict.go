@@ -194,7 +194,8 @@ func (o *object) stillRefused() map[string]refused {
 	return o.refused
 }
 
-// Refuse says that proxies of a Gateway refuse an object, or those of its listeners that are named, and in their words why. It holds until the next outcome is set.
+// Refuse says that proxies of a Gateway refuse an object, or those of its listeners that are named, and in their words why. It holds until
+// the next outcome is set.
 func (k *Keeper) Refuse(kind store.Kind, key, gateway string, listeners []string, reason string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

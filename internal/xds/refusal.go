@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// blame finds out what of a refused response is at fault, and sees to it that the rest is not held back. It returns the resources that are refused as a whole.
+// blame finds out what of a refused response is at fault, and sees to it that the rest is not held back. It returns the resources that are
+// refused as a whole.
 //
 // Envoy applies clusters and listeners one by one and names those it refuses. Of other types it says only what is wrong, and what of the response it
 // did take is not known: if there was more than one, they are sent again in halves until one is left. A route table is then taken apart; see probe.go.
@@ -44,8 +45,8 @@ func (s *stream) refused(r Refusal) {
 	s.group.mu.Unlock()
 }
 
-// guilty are the resources that are to blame for a refusal, none if that can not be told. Of types other than clusters and listeners a refusal may mention one,
-// but the others in the response were not applied either.
+// guilty are the resources that are to blame for a refusal, none if that can not be told. Of types other than clusters and listeners a
+// refusal may mention one, but the others in the response were not applied either.
 func guilty(t Type, d *delivery, reason string) []string {
 	var sent, named []string
 	for _, name := range slices.Sorted(maps.Keys(d.versions)) {
@@ -63,8 +64,9 @@ func guilty(t Type, d *delivery, reason string) []string {
 	return named
 }
 
-// mention is where a NACK says what is wrong with a resource of that name, -1 if it does not. Each is on a line of its own, or behind a comma, after the name; the first
-// follows "Error adding/updating cluster(s)". A name in the middle of a text is part of another one, or of what a user wrote.
+// mention is where a NACK says what is wrong with a resource of that name, -1 if it does not. Each is on a line of its own, or behind a
+// comma, after the name; the first follows "Error adding/updating cluster(s)". A name in the middle of a text is part of another one, or of
+// what a user wrote.
 func mention(name, reason string) int {
 	for from := 0; ; {
 		i := strings.Index(reason[from:], name+": ")

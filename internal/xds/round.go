@@ -96,8 +96,9 @@ func (s *stream) handUsers() bool {
 	return true
 }
 
-// begin starts a round if there is anything to do. A proxy that reconnects asks for all types before it answers anything, except for clusters while it warms some: so there is no
-// round before it has asked for clusters, and nothing is removed before its first answer, when it is known what it uses.
+// begin starts a round if there is anything to do. A proxy that reconnects asks for all types before it answers anything, except for
+// clusters while it warms some: so there is no round before it has asked for clusters, and nothing is removed before its first answer, when
+// it is known what it uses.
 func (s *stream) begin() bool {
 	if !s.subscriptions[Cluster].active {
 		return false
@@ -141,7 +142,8 @@ func (s *stream) holdChanges() bool {
 	return found
 }
 
-// planRemovals lists what the round removes in the end, and says whether there is anything to remove, now or after the proxy's first answer.
+// planRemovals lists what the round removes in the end, and says whether there is anything to remove, now or after the proxy's first
+// answer.
 func (s *stream) planRemovals() bool {
 	found := false
 	for _, t := range removalOrder {

@@ -12,9 +12,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// When Envoy refuses a response with several scopes, it has recorded those before the bad one without using them. If it is sent the same bytes again, it takes
-// them for what it has, acknowledges them, and goes on not using them. It may have been another replica whose response it refused, and it does not say so when it
-// connects to this one. So what is sent first on a stream, and after a NACK, has a salt: metadata of the route configuration that nothing reads.
+// When Envoy refuses a response with several scopes, it has recorded those before the bad one without using them. If it is sent the same
+// bytes again, it takes them for what it has, acknowledges them, and goes on not using them. It may have been another replica whose
+// response it refused, and it does not say so when it connects to this one. So what is sent first on a stream, and after a NACK, has a
+// salt: metadata of the route configuration that nothing reads.
 
 // saltLength makes it unlikely enough that a proxy is sent the same salt twice. Each scope has it, so it is short.
 const saltLength = 6

@@ -107,7 +107,8 @@ func TestTheRouteThatSpoilsAScopeIsFound(t *testing.T) {
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 }
 
-// Envoy sends nothing when its last listener that uses scopes is gone, nor when the next one comes. What it receives in between it drops, and acknowledges.
+// Envoy sends nothing when its last listener that uses scopes is gone, nor when the next one comes. What it receives in between it drops,
+// and acknowledges.
 func TestAProxyWithoutAnAnchorIsSentAllScopesBehindAListenerThatUsesThem(t *testing.T) {
 	t.Parallel()
 	j := make(journal, 100)
@@ -266,7 +267,8 @@ func TestARefusedScopeThatIsDeletedHoldsNothingBack(t *testing.T) {
 	j.expect(t, "holds "+state)
 }
 
-// A listener that looks for its hosts in a route table from now on would find none, since the table is refused as a whole for the host that the scope was refused for.
+// A listener that looks for its hosts in a route table from now on would find none, since the table is refused as a whole for the host that
+// the scope was refused for.
 func TestAListenerWaitsUntilItIsKnownWhatBecomesOfARefusedScope(t *testing.T) {
 	t.Parallel()
 	j := make(journal, 100)

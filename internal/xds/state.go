@@ -20,7 +20,8 @@ func (s *subscription) trust(d *delivery) {
 	}
 }
 
-// doubt notes that the proxy did not take a version of a resource, so it still has what it had before. It says whether that version is still wanted.
+// doubt notes that the proxy did not take a version of a resource, so it still has what it had before. It says whether that version is
+// still wanted.
 func (s *subscription) doubt(name, version string) bool {
 	if s.sent[name] != version {
 		return false
@@ -57,14 +58,15 @@ func (s *stream) doubtful() bool {
 	return false
 }
 
-// awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in a route table from now on
-// would have none of them: the table has the same hosts as the scopes, and would be refused as a whole.
+// awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in a
+// route table from now on would have none of them: the table has the same hosts as the scopes, and would be refused as a whole.
 func (s *stream) awaitsVerdict(t Type) bool {
 	scopes := &s.subscriptions[Scope]
 	return (t == Listener || t == RouteTable) && len(scopes.careful)+len(scopes.doubted) > 0
 }
 
-// keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it can not use.
+// keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it
+// can not use.
 func (s *stream) keep() {
 	if !s.doubtful() {
 		s.kept = nil
@@ -82,7 +84,8 @@ func (s *stream) keep() {
 	}
 }
 
-// release ends the keeping of scopes and route tables that are sent anew: they may use what has come since, and that must not be removed before them.
+// release ends the keeping of scopes and route tables that are sent anew: they may use what has come since, and that must not be removed
+// before them.
 func (s *stream) release(t Type, r *response) {
 	if s.kept == nil || t != Scope && t != RouteTable {
 		return
@@ -113,7 +116,8 @@ func (s *stream) report() {
 	s.observer.Holds(s.identity, s.held.String())
 }
 
-// leave tells the observer when a round takes the proxy to another state than it has. A state may come back before the proxy has left it, or after.
+// leave tells the observer when a round takes the proxy to another state than it has. A state may come back before the proxy has left it,
+// or after.
 func (s *stream) leave() {
 	if s.reported && !s.left && s.round.state != s.held {
 		s.left = true

@@ -34,7 +34,8 @@ type stream struct {
 	round         round
 	// searches are for what is wrong with refused route tables, one at a time.
 	searches []*search
-	// held is the last state that the proxy was found to have, if it was reported; left says that the proxy has been sent something else since.
+	// held is the last state that the proxy was found to have, if it was reported; left says that the proxy has been sent something else
+	// since.
 	held     digest
 	reported bool
 	left     bool
@@ -103,7 +104,8 @@ func (s *stream) notify(different *touched) {
 			exists := s.group.lookup(t, name) != nil
 			_, going := own.removed[name]
 			if exists && going || !exists && own.settle(name) {
-				// The proxy goes on with an earlier version until it is sent another one, or told to remove it. That may use what this round was about to remove.
+				// The proxy goes on with an earlier version until it is sent another one, or told to remove it. That may use what this round was about
+				// to remove.
 				s.round.removals = [wireTypes][]string{}
 			}
 			own.mark(name, exists)
@@ -214,7 +216,8 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 	return nil
 }
 
-// takeAnswer records an ACK or a NACK in one step, so that nobody sees a refused response as an acknowledged one. It returns the resources that a NACK names.
+// takeAnswer records an ACK or a NACK in one step, so that nobody sees a refused response as an acknowledged one. It returns the resources
+// that a NACK names.
 func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) []Refusal {
 	refusal := request.GetErrorDetail()
 	s.mu.Lock()

@@ -64,8 +64,8 @@ type simulation struct {
 	claims map[claim]promise
 	// moved are the listeners, by Gateway and port, that have come or gone since everything was at rest.
 	moved map[[2]int]bool
-	// tick counts starts of replicas and changes of routes. born is when each running replica started, and replaced when the version of each route was replaced that was
-	// Programmed last.
+	// tick counts starts of replicas and changes of routes. born is when each running replica started, and replaced when the version of each
+	// route was replaced that was Programmed last.
 	tick     int
 	born     map[*replica]int
 	replaced map[int]int
@@ -262,7 +262,8 @@ func (s *simulation) crash(i int) {
 	s.dropForgotten()
 }
 
-// dropForgotten drops the claims of routes that proxies refuse in their present version, if no replica has ever known the one that they took last.
+// dropForgotten drops the claims of routes that proxies refuse in their present version, if no replica has ever known the one that they
+// took last.
 func (s *simulation) dropForgotten() {
 	s.dropClaims(func(c claim) bool {
 		return s.api.route(c.slot) != nil && spoiled(s.api.route(c.slot)) && !slices.ContainsFunc(s.replicas, func(r *replica) bool {

@@ -20,8 +20,8 @@ const (
 	anchorPort = 65535
 )
 
-// anchor is a listener that binds no port and serves nobody. It keeps the proxy subscribed to scopes for as long as it lives: without a listener that uses
-// them, Envoy drops the scopes that it is sent, and acknowledges them all the same.
+// anchor is a listener that binds no port and serves nobody. It keeps the proxy subscribed to scopes for as long as it lives: without a
+// listener that uses them, Envoy drops the scopes that it is sent, and acknowledges them all the same.
 func anchor() (*listenerv3.Listener, error) {
 	router, err := filter("envoy.filters.http.router", &routerv3.Router{})
 	if err != nil {

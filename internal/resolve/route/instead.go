@@ -68,8 +68,8 @@ func (r Resolved) Part(gateway string) Resolved {
 // SameRules says whether two versions of a route have proxies do the same.
 func (r Resolved) SameRules(other Resolved) bool { return reflect.DeepEqual(r.Rules, other.Rules) }
 
-// Replaces says whether an earlier version may be served instead of a refused one. Whether it may still refer to a backend in another namespace is known only of those that
-// the refused one refers to as well.
+// Replaces says whether an earlier version may be served instead of a refused one. Whether it may still refer to a backend in another
+// namespace is known only of those that the refused one refers to as well.
 func (r Resolved) Replaces(refused Resolved) bool {
 	if r.SameRules(refused) {
 		return false

@@ -21,8 +21,8 @@ const leastRefresh = 5 * time.Second
 // external has the proxy ask for the addresses of a name, for as long as their records are valid. The name is taken as it is: with the search
 // domains of a pod it could mean a Service of the cluster.
 //
-// The cluster is ready at once, and answers 503 until the name is resolved. Otherwise Envoy would not acknowledge any cluster before this one is resolved, and a name
-// that is never answered would hold back every change of the proxy.
+// The cluster is ready at once, and answers 503 until the name is resolved. Otherwise Envoy would not acknowledge any cluster before this
+// one is resolved, and a name that is never answered would hold back every change of the proxy.
 func external(c *clusterv3.Cluster, hostname string, port int32) {
 	c.EdsClusterConfig = nil
 	c.WaitForWarmOnInit = wrapperspb.Bool(false)

@@ -97,6 +97,21 @@ type caller struct {
 	nodes []*corev3.Node
 }
 
+// askClusters does what a proxy does first: it is sent no listener before it has clusters.
+func askClusters(stream grpc.ClientStream, node *corev3.Node) error {
+	answer := &discoveryv3.DeltaDiscoveryResponse{}
+	if err := stream.SendMsg(&discoveryv3.DeltaDiscoveryRequest{Node: node, TypeUrl: clusterType}); err != nil {
+		return fmt.Errorf("ask for clusters: %w", err)
+	}
+	if err := stream.RecvMsg(answer); err != nil {
+		return err //nolint:wrapcheck // its code is looked at
+	}
+	if err := stream.SendMsg(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterType, ResponseNonce: answer.GetNonce()}); err != nil {
+		return fmt.Errorf("acknowledge clusters: %w", err)
+	}
+	return nil
+}
+
 // ask makes a call and sends a request for each node, each when the one before was answered. It gives the answers and how the call ended.
 func (c caller) ask(ctx context.Context, connection *grpc.ClientConn, call, typeURL string, names ...string) ([]*discoveryv3.DeltaDiscoveryResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -109,6 +124,11 @@ func (c caller) ask(ctx context.Context, connection *grpc.ClientConn, call, type
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	var answers []*discoveryv3.DeltaDiscoveryResponse
+	if typeURL == listenerType {
+		if err := askClusters(stream, c.nodes[0]); err != nil {
+			return nil, err
+		}
+	}
 	for _, node := range c.nodes {
 		var request proto.Message = &emptypb.Empty{}
 		if call == deltaCall {

@@ -108,5 +108,5 @@ func (s *subscription) suspect(d *delivery) {
 		s.changed[name] = struct{}{}
 	}
 	s.quota = max(1, count/2)
-	s.salt = newSalt()
+	s.salt, s.recorded = newSalt(), true
 }

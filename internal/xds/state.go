@@ -11,7 +11,7 @@ func (s *subscription) trust(d *delivery) {
 		delete(s.doubted, name)
 		delete(s.careful, name)
 	}
-	if len(s.careful) == 0 {
+	if !s.recorded {
 		s.salt = ""
 	}
 	maps.Copy(s.accepted, d.tables)

@@ -33,6 +33,8 @@ type subscription struct {
 	quota   int
 	// salt goes into what is sent while the proxy may have recorded resources that it does not use; see salt.go.
 	salt string
+	// recorded says that a response with several resources was refused, so that the proxy may have recorded any of them for as long as it is not sent other bytes.
+	recorded bool
 	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
 	unanswered []*delivery
 

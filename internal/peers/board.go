@@ -57,7 +57,7 @@ func NewBoard(log *slog.Logger) *Board {
 func (b *Board) Connected(proxy xds.Identity) {
 	b.update(proxy, func(p *posted) {
 		p.streams++
-		p.since = time.Now()
+		p.since, p.state, p.left = time.Now(), "", false
 	})
 }
 

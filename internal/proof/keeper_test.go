@@ -299,3 +299,20 @@ func TestAProxyCountsByTheReplicaThatItConnectedToLast(t *testing.T) {
 	k.follow()
 	l.expect(t, "r", "True/Programmed")
 }
+
+// A proxy restarts and connects to the same replica, which has not noticed yet that the stream before is over.
+func TestWhatAProxyHadBeforeItConnectedAgainDoesNotCount(t *testing.T) {
+	t.Parallel()
+	k, l := keeper(t, "a")
+	k.Connected(pod("a"))
+	k.Reach(map[string]string{web: "1"}, time.Now())
+	k.Holds(pod("a"), "1")
+	k.Connected(pod("a"))
+	k.SetRoute(store.HTTPRoute, "r", route(1))
+	k.follow()
+	l.expect(t, "r", "Unsettled/Pending")
+	k.Disconnected(pod("a"))
+	k.Holds(pod("a"), "1")
+	k.follow()
+	l.expect(t, "r", "True/Programmed")
+}

@@ -64,7 +64,8 @@ func (s *sessions) count(source string, proxy xds.Identity, streams int) {
 	if own.streams += streams; own.streams <= 0 {
 		delete(s.bySource[source], proxy)
 	} else if streams > 0 {
-		own.since = time.Now()
+		// It may have restarted, and what the stream before it proved is nothing that it has.
+		own.since, own.holding = time.Now(), holding{}
 	}
 	s.touch(proxy.Gateway)
 }

@@ -39,9 +39,6 @@ func (l *listening) Accept(kind store.Kind, key, _ string) {
 func (l *listening) Live(store.Kind, string, string) bool { return l.live }
 func (l *listening) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
 func (l *listening) Withdraw(key string)                  { delete(l.offers, key) }
-func (l *listening) Excuse(_ string, r xds.Refusal) {
-	l.said = append(l.said, "excuse "+r.Table+" "+r.Name)
-}
 
 func (l *listening) heard(t *testing.T, want ...string) {
 	t.Helper()

@@ -13,14 +13,48 @@ variants=(
 	"clusterDomain=example.internal,priorityClassName=system-cluster-critical,image.tag=dev"
 	"watchNamespaces={shop,default}"
 	"files.enabled=true"
+	"externalHostnames.enabled=false"
+	"externalHostnames.deniedAddresses={10.244.0.0/16,fd00::/8}"
+	"networkPolicy.enabled=true,networkPolicy.proxyNamespaces.matchLabels.proxies=yes,networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus"
+	"proxy.onlyInGatewrightNamespace=true,gatewayClass.proxyConfig.name=class"
+	"podSecurityContext.runAsUser=null,securityContext.readOnlyRootFilesystem=false,resources=null"
+	"controllerName=example.com/team,gatewayClass.name=team"
 )
+render() { "$helm" template gatewright "$chart" --namespace gatewright-system "$@"; }
+fail() {
+	echo "$1" >&2
+	exit 1
+}
 for values in "${variants[@]}"; do
-	"$helm" template gatewright "$chart" --namespace gatewright-system --set "$values" >/dev/null
+	render --set "$values" >/dev/null
 done
-for values in "replica=3" "replicas=0" "log.level=loud"; do
-	if "$helm" template gatewright "$chart" --set "$values" >/dev/null 2>&1; then
-		echo "the schema accepts --set $values" >&2
-		exit 1
+for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "externalHostnames.deniedAddresses={pods}" "proxy.onlyInGatewrightNamespace=true,files.enabled=true"; do
+	if render --set "$values" >/dev/null 2>&1; then
+		fail "the chart accepts --set $values"
 	fi
 done
+
+deployment=$(render --set 'podLabels.app\.kubernetes\.io/name=other,podLabels.team=edge' --show-only templates/deployment.yaml)
+grep -q 'team: edge' <<<"$deployment" || fail "podLabels are not on the pods"
+! grep -q 'app.kubernetes.io/name: other' <<<"$deployment" || fail "podLabels replace or repeat a label of the chart"
+grep -q 'GOMEMLIMIT' <<<"$deployment" || fail "there is a memory limit and no GOMEMLIMIT"
+unlimited=$(render --set resources=null --show-only templates/deployment.yaml)
+! grep -q GOMEMLIMIT <<<"$unlimited" || fail "there is no memory limit, and GOMEMLIMIT follows from the node's memory"
+
+# Whoever may create these in a namespace can run as any of its ServiceAccounts.
+everywhere=$(render --set proxy.onlyInGatewrightNamespace=true --show-only templates/clusterrole.yaml)
+rights=$(grep -A1 -E 'resources: \[(serviceaccounts|deployments, daemonsets|configmaps|poddisruptionbudgets|horizontalpodautoscalers)\]' <<<"$everywhere")
+! grep -q -E 'create|patch' <<<"$rights" || fail "with proxy.onlyInGatewrightNamespace there are rights to create workloads in all namespaces: $rights"
+own=$(render --set proxy.onlyInGatewrightNamespace=true --show-only templates/role.yaml)
+grep -q 'deployments, daemonsets' <<<"$own" || fail "no right to create workloads in the own namespace"
+# Two installations share nothing that has no namespace, but for what Helm looks up.
+names() {
+	"$helm" template gatewright "$chart" --namespace "$1" --set "crds.create=false,$2" |
+		awk '/^kind: (Cluster|GatewayClass)/ {kind = $2} /^  name: / && kind != "" {print kind, $2; kind = ""}' | sort
+}
+shared=$(comm -12 <(names gatewright-system replicas=2) <(names team-system controllerName=example.com/team,gatewayClass.name=team))
+if [[ -n $shared || -z $(names gatewright-system replicas=2) ]]; then
+	echo "two installations share: $shared" >&2
+	exit 1
+fi
 echo "chart: ${#variants[@]} variants render, the schema refuses unknown and wrong values"

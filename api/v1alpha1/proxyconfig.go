@@ -84,7 +84,7 @@ type ProxyConfigSpec struct {
 	// +optional
 	Concurrency *int32 `json:"concurrency,omitempty"`
 
-	// Limits bound what clients can take of each proxy.
+	// Limits bound what clients, and Gateways, can take of each proxy.
 	//
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
@@ -123,6 +123,12 @@ type ProxyConfigSpec struct {
 	//
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
+
+	// DefaultGateways is whether Gateways may take routes that do not name them, by `defaultScope`: such a Gateway gets the routes with `useDefaultGateways` of every namespace
+	// that its listeners allow, whoever wrote them. Ignored, the default, leaves `defaultScope` without effect. Only the ProxyConfig of a GatewayClass can choose it.
+	//
+	// +optional
+	DefaultGateways *DefaultGateways `json:"defaultGateways,omitempty"`
 
 	// Patches change the rendered objects where no field does. They are the last resort: they can break a fleet, and what they touch may
 	// change with any version of Gatewright.
@@ -167,13 +173,32 @@ const (
 	PlacementShared              Placement = "Shared"
 )
 
-// Limits bound what clients can take of each proxy.
+// DefaultGateways is whether Gateways may take routes that do not name them.
+//
+// +kubebuilder:validation:Enum=Ignored;Allowed
+type DefaultGateways string
+
+// What becomes of a Gateway's `defaultScope`.
+const (
+	DefaultGatewaysIgnored DefaultGateways = "Ignored"
+	DefaultGatewaysAllowed DefaultGateways = "Allowed"
+)
+
+// Limits bound what clients, and Gateways, can take of each proxy.
 type Limits struct {
 	// Connections is how many connections from clients a proxy holds at a time, over all listeners; more are refused. The default is 50000.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Connections *int64 `json:"connections,omitempty"`
+
+	// PortsPerNamespace is how many ports the Gateways of one namespace can have together on the proxies that they share with others. It counts in the ProxyConfig of a GatewayClass with
+	// placement Shared, whose proxies have 12768 in all. A Gateway that wants more says so, and keeps the ports that it has. The default is 1024.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=12768
+	// +optional
+	PortsPerNamespace *int32 `json:"portsPerNamespace,omitempty"`
 }
 
 // Drain is how a proxy that is to end lets go of its clients.

@@ -2,16 +2,14 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -27,7 +25,6 @@ import (
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/pki"
 	"github.com/gatewright/gatewright/internal/proof"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/status"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/watch"
@@ -57,7 +54,7 @@ type plane struct {
 func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	p := &plane{
 		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(),
-		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage, Helper: o.Image},
+		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage, Helper: o.Image, Installation: o.installation()},
 	}
 	lives := pki.DefaultLifetimes()
 	reader := within{mgr.GetAPIReader(), o.WatchNamespaces}
@@ -66,12 +63,12 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Authority: p.authority, Log: log, Report: func(fleet ir.Name, problem error) { p.proofs.Report(fleet, problem) },
 	})
 	p.authority.OnChange(applier.Refresh)
-	p.fleets = newFleetSink(applier, identity.NewFleets(), o.Namespace)
-	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: reader, Log: log})
+	p.fleets = newFleetSink(applier, identity.NewFleets(o.Namespace), o.Namespace)
+	p.selectors = selector.New(selector.Config{Client: mgr.GetClient(), Reader: reader, Log: log, Installation: o.installation()})
 	p.watcher = watch.New(mgr.GetCache(), log, p.observe)
 	statuses := p.watcher.Statuses(mgr.GetCache(), mgr.GetClient())
 	p.statuses = status.NewWriter(status.Options{
-		Reader: statuses, Client: statuses, Controller: gateway.ControllerName, Log: log, Metrics: metrics.Registry,
+		Reader: statuses, Client: statuses, Controller: o.controller(), Log: log, Metrics: metrics.Registry,
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
 	p.proofs = proof.New(statusSink{p.statuses}, metrics.Registry)
@@ -79,16 +76,18 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	if o.Files {
 		p.files = files.New(files.Config{
 			Client: mgr.GetClient(), Reader: reader, Source: p.proxies, Observer: p.proofs, Report: p.proofs.Hinder, Log: log,
+			Installation: o.installation(),
 		})
 		p.fleets.planes = append(p.fleets.planes, p.files)
 	}
 	board := peers.NewBoard(log)
 	p.pipeline = pipeline.New(pipeline.Outputs{
 		Proxies: p.fleets.planes, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs, Peers: board,
-	}, metrics.Registry, pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files))
+	}, metrics.Registry, o.forPipeline(log)...)
 	callers := identity.New(identity.Config{
 		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
-		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities, Now: time.Now, Log: log,
+		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities,
+		Keys: tokenKeys(mgr, log), Now: time.Now, Log: log,
 	})
 	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, observer{p.proofs, board, p.pipeline})
 	server.ServePeers(board, peers.TypeURL)
@@ -114,26 +113,43 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range []manager.Runnable{
+	owned, err := ownedCache(mgr, o)
+	if err != nil {
+		return err
+	}
+	return p.register(mgr,
 		&authority.Follower{Reader: mgr.GetAPIReader(), Namespace: o.Namespace, Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log},
+		onEveryReplica(owned.Start),
+		onEveryReplica(func(ctx context.Context) error { return watch.FollowOwned(ctx, owned, render.Kinds, p.fleets.observed) }),
 		onEveryReplica(func(ctx context.Context) error { return p.run(ctx) }),
 		onEveryReplica(forever(p.proofs.Run)),
 		onEveryReplica(forever(board.Run)),
 		onEveryReplica(forever(follower.Run)),
 		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
 		leader,
-	} {
+	)
+}
+
+// register gives the parts, and what says how they are, to the manager.
+func (p *plane) register(mgr manager.Manager, parts ...manager.Runnable) error {
+	for _, part := range parts {
 		if err := mgr.Add(part); err != nil {
 			return fmt.Errorf("set up the parts: %w", err)
 		}
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("set up health checks: %w", err)
+	return p.addHealthChecks(mgr)
+}
+
+// ownedCache holds the metadata of the objects of fleets. It is a cache of its own because the other one holds all Services and ConfigMaps
+// without what tells who changed them.
+func ownedCache(mgr manager.Manager, o Options) (cache.Cache, error) {
+	options := watch.OwnedCacheOptions(o.scope())
+	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
+	owned, err := cache.New(mgr.GetConfig(), options)
+	if err != nil {
+		return nil, fmt.Errorf("set up the cache of fleets: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("synced", p.ready); err != nil {
-		return fmt.Errorf("set up health checks: %w", err)
-	}
-	return nil
+	return owned, nil
 }
 
 // lead makes a part of those that only one replica may run at a time. Without leader election there is only one.
@@ -172,9 +188,6 @@ func (p *plane) observe(e watch.Event) {
 	if e.Kind == store.Deployment || e.Kind == store.DaemonSet {
 		p.fleets.runs(e.Kind, e.Key, e.Object)
 	}
-	if e.Object == nil && (e.Kind == store.Deployment || e.Kind == store.DaemonSet || e.Kind == store.Service) {
-		p.fleets.gone(e.Key)
-	}
 	if e.Kind == store.Service {
 		namespace, name := store.SplitKey(e.Key)
 		p.selectors.Observed(namespace, name, e.Object == nil)
@@ -198,21 +211,6 @@ func (p *plane) serve(ctx context.Context, server *xds.Server, lives pki.Lifetim
 		return fmt.Errorf("open the xDS port: %w", err)
 	}
 	return server.Serve(ctx, listener, pki.ServerTLS(p.authority, lives, time.Now, p.settings.ServerNames()...))
-}
-
-// ready says whether proxies can be sent here.
-func (p *plane) ready(*http.Request) error {
-	missing := p.watcher.Missing()
-	switch {
-	case !p.synced.Load() && len(missing) > 0:
-		return fmt.Errorf("the cluster does not serve %v; install the CRDs of the Gateway API", missing)
-	case !p.synced.Load():
-		return errors.New("not everything has been read yet")
-	case p.authority.Authority() == nil:
-		return errors.New("the certificate authority is not known yet")
-	default:
-		return nil
-	}
 }
 
 // forever is a part that ends with its context and in no other way.

@@ -13,10 +13,11 @@ import (
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/proof"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/watch"
 )
 
-// fleetSink passes on which fleets are wanted, and remembers whose their objects are, so that one that somebody deleted is made again, and
-// whose proxies are known by their ServiceAccount.
+// fleetSink passes on which fleets are wanted, and remembers whose their objects are, so that one that somebody changed or deleted is
+// restored, and whose proxies are known by their ServiceAccount.
 type fleetSink struct {
 	applier    *apply.Applier
 	identities *identity.Fleets
@@ -49,7 +50,9 @@ func (f *fleetSink) Set(gateway ir.Gateway) {
 
 // Hold says that a Gateway's fleet should stay as it is.
 func (f *fleetSink) Hold(gateway ir.Gateway) {
-	f.serve(gateway)
+	if !gateway.Fleet.Suspended {
+		f.serve(gateway)
+	}
 	f.applier.Hold(gateway)
 }
 
@@ -99,27 +102,35 @@ func (f *fleetSink) runs(kind store.Kind, key string, workload metav1.Object) {
 	delete(f.workloads[key], kind)
 	if workload != nil {
 		if gateway, uid, ok := render.OwnerOf(workload, f.system); ok {
-			f.workloads[key][kind] = identity.Owner{Gateway: gateway, UID: uid}
+			f.workloads[key][kind] = identity.Owner{Gateway: gateway, UID: uid, Leaving: workload.GetDeletionTimestamp() != nil}
 		}
 	}
 	name := ir.ParseName(key)
 	fleet := identity.ServiceAccount{Namespace: name.Namespace, Name: name.Name}
-	for _, kind := range []store.Kind{store.Deployment, store.DaemonSet} {
-		if owner, ok := f.workloads[key][kind]; ok {
-			f.identities.Run(fleet, owner)
-			return
-		}
+	if owner, ok := ownerOf(f.workloads[key]); ok {
+		f.identities.Run(fleet, owner)
+		return
 	}
 	delete(f.workloads, key)
 	f.identities.End(fleet)
 }
 
-// gone says that an object was deleted. Kinds share the fleet's name, so the key is enough.
-func (f *fleetSink) gone(key string) {
+// ownerOf is whose a fleet is that consists of these workloads, by one that stays if there is any.
+func ownerOf(workloads map[store.Kind]identity.Owner) (owner identity.Owner, ok bool) {
+	for _, kind := range []store.Kind{store.Deployment, store.DaemonSet} {
+		if found, exists := workloads[kind]; exists && (!ok || owner.Leaving) {
+			owner, ok = found, true
+		}
+	}
+	return owner, ok
+}
+
+// observed passes on what was seen of an object of a fleet. Kinds share the fleet's name.
+func (f *fleetSink) observed(e watch.Owned) {
 	f.mu.Lock()
-	owner, ours := f.owners[key]
+	owner, ours := f.owners[store.KeyOf(e.Object)]
 	f.mu.Unlock()
 	if ours {
-		f.applier.Drifted(owner)
+		f.applier.Observed(owner, e.Kind, e.Object, e.Gone)
 	}
 }

@@ -4,10 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/limits"
+	"github.com/gatewright/gatewright/internal/pipeline"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/watch"
 )
 
 // Options are the flags of the control plane.
@@ -23,14 +32,29 @@ type Options struct {
 	ClusterDomain  string
 	// WatchNamespaces are the namespaces that are watched, none for all.
 	WatchNamespaces []string
-	LeaderElect     bool
+	// ControllerName is the name by which a GatewayClass chooses this installation.
+	ControllerName string
+	LeaderElect    bool
 	// Files says that delivery by files is offered.
-	Files     bool
+	Files bool
+	// ExternalHostnames says that XBackends may lead out of the cluster.
+	ExternalHostnames bool
+	// DeniedAddresses are where their names may not lead.
+	DeniedAddresses []string
+	denied          []netip.Prefix
+
 	LogLevel  string
 	LogFormat string
+	// Limits changes some of [limits.Defaults].
+	Limits map[string]int
 	// Instance is the name of this replica.
 	Instance string
+	// PanicFor has a stage panic, for tests: `<stage>=<part of a key>`.
+	PanicFor string
 }
+
+// maxControllerName is the longest that the Gateway API allows.
+const maxControllerName = 253
 
 // logLevels are all there are. Below debug, client libraries would log whole requests and answers, Secrets and tokens among them.
 var logLevels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
@@ -63,12 +87,43 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.Image, "image", "", "image of this program, which each proxy runs to finish before it ends (default: none, proxies only pause)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to watch, and to read and write in (default: all)")
+	flags.StringVar(&o.ControllerName, "controller-name", string(gateway.ControllerName), "name by which a GatewayClass chooses this installation, as <domain>/<path>")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several replicas write status and run fleets")
 	flags.BoolVar(&o.Files, "files", false, "offer delivery Files, which needs the right to write Secrets and to patch pods in the namespaces of Gateways")
+	flags.StringToIntVar(&o.Limits, "limits", nil, "how much a tenant may take, as name=number,..., see docs/limits.md (default: generous)")
+	flags.BoolVar(&o.ExternalHostnames, "external-hostnames", true, "serve XBackends of type ExternalHostname, which lead out of the cluster")
+	flags.StringSliceVar(&o.DeniedAddresses, "external-hostname-denied-addresses", nil,
+		"address ranges that no name of such an XBackend may lead to, e.g. those of pods and Services, beside loopback, link-local and metadata addresses")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+	flags.StringVar(&o.PanicFor, "panic-for", "", "for tests: have a stage of the pipeline panic for keys, as <stage>=<part of a key>")
+	_ = flags.MarkHidden("panic-for")
 	command.AddCommand(drainCommand(), installCommand())
 	return command
+}
+
+// fault is what a stage does in tests once it has computed a value.
+func (o *Options) fault() func(stage, key string) {
+	at, part, wanted := strings.Cut(o.PanicFor, "=")
+	if !wanted {
+		return nil
+	}
+	return func(stage, key string) {
+		if stage == at && strings.Contains(key, part) {
+			panic("by --panic-for")
+		}
+	}
+}
+
+// forPipeline are the flags that the pipeline has to know.
+func (o *Options) forPipeline(log *slog.Logger) []pipeline.Option {
+	l := limits.Defaults()
+	// The flag has been checked.
+	_ = l.Set(o.Limits)
+	return []pipeline.Option{
+		pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files), pipeline.WithLimits(l), pipeline.WithFault(o.fault()),
+		pipeline.WithClusterDomain(o.ClusterDomain), pipeline.WithExternalHostnames(o.ExternalHostnames, o.denied), pipeline.WithController(o.controller()),
+	}
 }
 
 // placement is the namespace for proxies that are not to run beside their Gateway: Gatewright's own, if it is watched.
@@ -79,14 +134,41 @@ func (o *Options) placement() string {
 	return o.Namespace
 }
 
+// scope is where objects are watched.
+func (o *Options) scope() watch.Scope {
+	return watch.Scope{Namespaces: o.WatchNamespaces, System: o.Namespace, Fleets: render.Selector(o.installation())}
+}
+
+func (o *Options) controller() gwv1.GatewayController {
+	return gwv1.GatewayController(o.ControllerName)
+}
+
+// installation is the label of what this installation makes.
+func (o *Options) installation() string { return gateway.Installation(o.controller()) }
+
 // complete checks the flags and fills in what can be found out.
 func (o *Options) complete() (*slog.Logger, error) {
 	if o.Namespace == "" {
 		return nil, errors.New("the namespace is not known; set --namespace or the environment variable POD_NAMESPACE")
 	}
+	if domain, path, _ := strings.Cut(o.ControllerName, "/"); domain == "" || path == "" || len(o.ControllerName) > maxControllerName {
+		return nil, fmt.Errorf("--controller-name %q is not <domain>/<path> of at most %d characters", o.ControllerName, maxControllerName)
+	}
 	o.Instance, _ = os.Hostname() // in a pod, its name
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = detectClusterDomain(resolvConf)
+	}
+	if known := limits.Defaults(); len(o.Limits) > 0 {
+		if err := known.Set(o.Limits); err != nil {
+			return nil, fmt.Errorf("--limits: %w", err)
+		}
+	}
+	for _, text := range o.DeniedAddresses {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--external-hostname-denied-addresses: %q is not an address range such as 10.0.0.0/8", text)
+		}
+		o.denied = append(o.denied, prefix.Masked())
 	}
 	level, ok := logLevels[o.LogLevel]
 	if !ok {

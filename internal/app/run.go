@@ -40,7 +40,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 scheme,
-		Cache:                  watch.CacheOptions(watch.Scope{Namespaces: o.WatchNamespaces, System: o.Namespace}),
+		Cache:                  watch.CacheOptions(o.scope()),
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress: o.HealthAddress,
 	})

@@ -112,7 +112,7 @@ func (p *Plane) list(ctx context.Context) (map[ir.Name]map[string]bool, error) {
 	found := map[ir.Name]map[string]bool{}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	if err := p.Reader.List(ctx, list, client.MatchingLabels{render.ManagedByLabel: render.ManagedBy}, client.HasLabels{render.FilesLabel}); err != nil {
+	if err := p.Reader.List(ctx, list, client.MatchingLabelsSelector{Selector: render.Selector(p.Installation)}, client.HasLabels{render.FilesLabel}); err != nil {
 		return nil, fmt.Errorf("listing ConfigMaps: %w", err)
 	}
 	for i := range list.Items {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/dataplane"
@@ -25,7 +26,7 @@ const (
 	pause  = 200 * time.Millisecond
 )
 
-// Config is what a [Plane] works with. All fields but Ask and Directory are needed.
+// Config is what a [Plane] works with. All fields but Ask and Installation are needed.
 type Config struct {
 	Client client.Client
 	// Reader must not be a cache: objects with files are read once, and are of no interest after.
@@ -39,6 +40,8 @@ type Config struct {
 	// Report is told why the files of a Gateway can not be written, and the empty string once they have been; once for each change.
 	Report func(gateway ir.Name, problem string)
 	Log    *slog.Logger
+	// Installation is which of several installations this is, see [ir.Installation].
+	Installation string
 	// Ask returns what a proxy at an address answers at [render.LoadedPath]; nil asks over HTTP.
 	Ask func(ctx context.Context, address string) (string, error)
 }
@@ -60,6 +63,8 @@ type Plane struct {
 	// users are the Gateways that use each load assignment.
 	users map[string]map[ir.Name]bool
 	pods  pods
+	// fronts are the Gateways whose proxies a Service leads to, or led to as long as there are files left.
+	fronts map[types.NamespacedName]map[ir.Name]bool
 }
 
 var _ dataplane.Plane = (*Plane)(nil)
@@ -70,9 +75,9 @@ func New(config Config) *Plane {
 		config.Ask = ask
 	}
 	return &Plane{
-		Config: config, now: time.Now, tasks: tasks.New[ir.Name]("files", workers),
+		Config: config, now: time.Now, tasks: tasks.New[ir.Name]("files", workers, config.Log),
 		wanted: map[ir.Name]ir.Gateway{}, known: map[ir.Name]ir.Gateway{}, supplies: map[ir.Name]*supply{}, left: map[ir.Name]map[string]bool{},
-		users: map[string]map[ir.Name]bool{}, pods: pods{},
+		users: map[string]map[ir.Name]bool{}, pods: newPods(), fronts: map[types.NamespacedName]map[ir.Name]bool{},
 	}
 }
 
@@ -84,6 +89,7 @@ func (p *Plane) Serve(gateway ir.Gateway) {
 		p.leave(gateway.Name, before.Fleet.Name)
 	}
 	p.known[gateway.Name] = gateway
+	p.front(gateway.Name, gateway.Fleet.Name)
 	if gateway.Fleet.Delivery == ir.Files {
 		p.wanted[gateway.Name] = gateway
 		delete(p.left[gateway.Name], gateway.Fleet.Name)
@@ -99,12 +105,14 @@ func (p *Plane) leave(gateway ir.Name, fleet string) {
 		p.left[gateway] = map[string]bool{}
 	}
 	p.left[gateway][fleet] = true
+	p.front(gateway, fleet)
 }
 
 // Leave forgets a Gateway that is gone. Its objects leave with it, for it owns them.
 func (p *Plane) Leave(gateway ir.Name) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.forgetFronts(gateway)
 	delete(p.wanted, gateway)
 	delete(p.known, gateway)
 	delete(p.left, gateway)
@@ -278,6 +286,9 @@ func (p *Plane) clean(ctx context.Context, name ir.Name) error {
 		p.Log.Info("files removed", "gateway", name.String(), "fleet", fleet)
 		p.mu.Lock()
 		delete(p.left[name], fleet)
+		if p.known[name].Fleet.Name != fleet {
+			p.forgetFront(name, fleet)
+		}
 		p.mu.Unlock()
 	}
 	return nil

@@ -188,7 +188,7 @@ func (c *cluster) ready() {
 	c.plane.Endpoints("team", "slice", &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{render.GatewayNameLabel: "edge", discoveryv1.LabelServiceName: fleetName}},
 		Endpoints: []discoveryv1.Endpoint{{
-			Addresses: []string{"198.18.16.1"}, TargetRef: &corev1.ObjectReference{Name: "proxy"},
+			Addresses: []string{"198.18.16.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "proxy"},
 			Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
 		}},
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -37,12 +38,37 @@ type pod struct {
 	ready         bool
 }
 
-// pods are the proxies of fleets, by Service and EndpointSlice.
-type pods map[types.NamespacedName]map[string][]pod
+// pods are the proxies of fleets.
+type pods struct {
+	// slices has them by Service and EndpointSlice, and services the Service of each slice.
+	slices   map[types.NamespacedName]map[string][]pod
+	services map[types.NamespacedName]types.NamespacedName
+}
+
+func newPods() pods {
+	return pods{slices: map[types.NamespacedName]map[string][]pod{}, services: map[types.NamespacedName]types.NamespacedName{}}
+}
+
+// keep notes the proxies of a slice.
+func (p pods) keep(service, slice types.NamespacedName, own []pod) {
+	if p.slices[service] == nil {
+		p.slices[service] = map[string][]pod{}
+	}
+	p.slices[service][slice.Name], p.services[slice] = own, service
+}
+
+// drop forgets a slice.
+func (p pods) drop(service, slice types.NamespacedName) {
+	delete(p.services, slice)
+	delete(p.slices[service], slice.Name)
+	if len(p.slices[service]) == 0 {
+		delete(p.slices, service)
+	}
+}
 
 func (p pods) of(gateway ir.Gateway) []pod {
 	var all []pod
-	for _, own := range p[types.NamespacedName{Namespace: gateway.Name.Namespace, Name: gateway.Fleet.Name}] {
+	for _, own := range p.slices[types.NamespacedName{Namespace: gateway.Name.Namespace, Name: gateway.Fleet.Name}] {
 		for _, each := range own {
 			if !slices.ContainsFunc(all, func(other pod) bool { return other.name == each.name }) {
 				all = append(all, each)
@@ -56,34 +82,61 @@ func (p pods) of(gateway ir.Gateway) []pod {
 func (p *Plane) Endpoints(namespace, name string, slice *discoveryv1.EndpointSlice) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for service, own := range p.pods {
-		if _, ok := own[name]; ok && service.Namespace == namespace {
-			delete(own, name)
-			p.touchService(service)
-		}
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	if service, ok := p.pods.services[key]; ok {
+		p.pods.drop(service, key)
+		p.touchService(service)
 	}
 	if slice == nil || slice.Labels[render.GatewayNameLabel] == "" || slice.AddressType == discoveryv1.AddressTypeFQDN {
 		return
 	}
 	service := types.NamespacedName{Namespace: namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}
-	if p.pods[service] == nil {
-		p.pods[service] = map[string][]pod{}
-	}
+	var own []pod
 	for _, endpoint := range slice.Endpoints {
 		is := func(condition *bool) bool { return condition != nil && *condition }
 		// The kubelet does not look after the files of a pod that is to end.
-		if endpoint.TargetRef != nil && len(endpoint.Addresses) > 0 && !is(endpoint.Conditions.Terminating) {
-			p.pods[service][name] = append(p.pods[service][name], pod{endpoint.TargetRef.Name, endpoint.Addresses[0], is(endpoint.Conditions.Ready)})
+		if endpoint.TargetRef != nil && endpoint.TargetRef.Kind == "Pod" && len(endpoint.Addresses) > 0 && !is(endpoint.Conditions.Terminating) {
+			own = append(own, pod{endpoint.TargetRef.Name, endpoint.Addresses[0], is(endpoint.Conditions.Ready)})
 		}
 	}
+	p.pods.keep(service, key, own)
 	p.touchService(service)
 }
 
+// touchService has the Gateways looked at again that a Service leads to, or once led to.
 func (p *Plane) touchService(service types.NamespacedName) {
-	for name, gateway := range p.known {
-		if name.Namespace == service.Namespace && (gateway.Fleet.Name == service.Name || p.left[name][service.Name]) {
+	for name := range p.fronts[service] {
+		if gateway, ok := p.known[name]; ok && (gateway.Fleet.Name == service.Name || p.left[name][service.Name]) {
 			p.tasks.AddAfter(name, gather)
 		}
+	}
+}
+
+// front notes that a Service leads to the proxies of a Gateway, or once did.
+func (p *Plane) front(gateway ir.Name, fleet string) {
+	service := types.NamespacedName{Namespace: gateway.Namespace, Name: fleet}
+	if p.fronts[service] == nil {
+		p.fronts[service] = map[ir.Name]bool{}
+	}
+	p.fronts[service][gateway] = true
+}
+
+// forgetFronts forgets the Services of a Gateway that is gone.
+func (p *Plane) forgetFronts(gateway ir.Name) {
+	fleets := slices.Collect(maps.Keys(p.left[gateway]))
+	if known, ok := p.known[gateway]; ok {
+		fleets = append(fleets, known.Fleet.Name)
+	}
+	for _, fleet := range fleets {
+		p.forgetFront(gateway, fleet)
+	}
+}
+
+func (p *Plane) forgetFront(gateway ir.Name, fleet string) {
+	service := types.NamespacedName{Namespace: gateway.Namespace, Name: fleet}
+	delete(p.fronts[service], gateway)
+	if len(p.fronts[service]) == 0 {
+		delete(p.fronts, service)
 	}
 }
 
@@ -163,15 +216,21 @@ func (p *Plane) nudge(ctx context.Context, s *supply) {
 	}
 }
 
-// asker keeps no connection: a proxy is asked now and then.
-var asker = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil}}
+// asker keeps no connection: a proxy is asked now and then. It goes nowhere that a proxy sends it.
+var asker = &http.Client{
+	Transport:     &http.Transport{DisableKeepAlives: true, Proxy: nil},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 // maxAnswer is more than an id has.
 const maxAnswer = 256
 
 // ask asks over HTTP.
 func ask(ctx context.Context, address string) (string, error) {
-	url := "http://" + net.JoinHostPort(address, strconv.Itoa(render.ReadyPort)) + render.LoadedPath
+	return askAt(ctx, "http://"+net.JoinHostPort(address, strconv.Itoa(render.ReadyPort))+render.LoadedPath)
+}
+
+func askAt(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return "", fmt.Errorf("asking a proxy: %w", err)

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,21 +26,28 @@ type Config struct {
 	// Peers is the ServiceAccount of the control plane itself.
 	Peers  ServiceAccount
 	Fleets *Fleets
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Keys gets the keys by which tokens are signed. Without it the API server is asked about every token.
+	Keys KeySource
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Verifier is an [xds.Authenticator].
 type Verifier struct {
 	Config
 	reviews *reviews
+	keys    *keys
 }
 
 var _ xds.Authenticator = (*Verifier)(nil)
 
 // New makes a verifier that remembers nothing yet.
 func New(config Config) *Verifier {
-	return &Verifier{Config: config, reviews: newReviews(config)}
+	v := &Verifier{Config: config, reviews: newReviews(config), keys: &keys{source: config.Keys, now: config.Now, log: config.Log}}
+	if config.Keys != nil {
+		v.keys.refresh()
+	}
+	return v
 }
 
 // Authenticate says whose a token is. Which Gateway that means is asked anew each time.
@@ -48,7 +56,14 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 	if refusal != "" {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, refusal)
 	}
-	review, err := v.reviews.of(ctx, token, expires)
+	checked := v.keys.check(token)
+	if checked == forged {
+		return xds.Proof{}, status.Error(codes.Unauthenticated, "the token was not signed by this cluster")
+	}
+	review, err := v.reviews.of(ctx, token, checked == genuine, expires)
+	if errors.Is(err, errFull) {
+		return xds.Proof{}, status.Error(codes.Unavailable, "too many callers wait for the API server; try again")
+	}
 	if err != nil {
 		return xds.Proof{}, status.Error(codes.Unavailable, "the API server can not be asked about the token now; try again")
 	}

@@ -94,8 +94,8 @@ func (i *issuer) count() int {
 
 func newVerifier() (*Verifier, *issuer) {
 	api := &issuer{reviews: map[string]Review{}}
-	fleets := NewFleets()
-	fleets.Serve(ir.Name{Namespace: "shop", Name: "edge"}, "uid-1")
+	fleets := NewFleets(system.Namespace)
+	fleets.Serve(ir.Name{Namespace: "shop", Name: "edge"}, "uid-1", edge)
 	fleets.Run(edge, Owner{Gateway: ir.Name{Namespace: "shop", Name: "edge"}, UID: "uid-1"})
 	return New(Config{Reviewer: api, Audience: audience, Peers: system, Fleets: fleets, Now: time.Now, Log: slog.New(slog.DiscardHandler)}), api
 }
@@ -208,7 +208,9 @@ func TestAKnownTokenDoesNotWaitForAnAPIServerThatIsSilent(t *testing.T) {
 			wait  time.Duration
 		}{
 			{"an unknown token", api.good(edge, "edge-2"), codes.Unavailable, reviewTimeout},
-			{"another unknown token", api.good(edge, "edge-3"), codes.Unavailable, failingTimeout},
+			{"another unknown token", api.good(edge, "edge-3"), codes.Unavailable, reviewTimeout},
+			{"a third one", api.good(edge, "edge-4"), codes.Unavailable, reviewTimeout},
+			{"one when several had no answer", api.good(edge, "edge-5"), codes.Unavailable, failingTimeout},
 			{"a known token", token, codes.OK, knownPatience},
 		} {
 			start := time.Now()
@@ -269,7 +271,7 @@ func TestAFloodIsNotPassedOn(t *testing.T) {
 		if asked := api.count(); asked != maxReviews {
 			t.Errorf("%d reviews are under way, want %d", asked, maxReviews)
 		}
-		time.Sleep(reviewTimeout)
+		time.Sleep(2 * reviewTimeout) // for a slot, and for an answer
 		synctest.Wait()
 		if len(verifier.reviews.pending) != 0 {
 			t.Errorf("%d are still waited for", len(verifier.reviews.pending))

@@ -16,10 +16,15 @@ type Gateway struct {
 
 // Fleet is how a Gateway's proxies are run.
 type Fleet struct {
+	// Suspended says that it is not known what the proxies are to serve. They stay as they are, and none is let in to learn that there is nothing.
+	Suspended bool
 	// Name is the name of the fleet's objects, see [FleetName] and [SystemFleetName].
 	Name string
 	// Abroad is the namespace that they are in, where it is not the Gateway's own: then the Gateway can not own them.
 	Abroad string
+	// Placed is the namespace that the class has the proxies run in, [Nowhere] if they can not run there, and empty while that is not known. It differs from where the objects are
+	// only for a fleet that is held as it was found. Proxies in another namespace are given nothing, see [github.com/gatewright/gatewright/internal/identity.Fleets].
+	Placed string
 	// Shared is the fleet whose proxies serve the Gateway, and others with it, see [SharedFleet]; nothing where it has proxies of its own. Then a Service is all that
 	// the Gateway has for itself.
 	Shared Name
@@ -41,7 +46,12 @@ type Fleet struct {
 	Proxies Proxies
 	// Delivery is how configuration reaches the proxies.
 	Delivery Delivery
+	// Installation is which of several installations of Gatewright runs the fleet, empty for the one with the default controller name.
+	Installation string
 }
+
+// Nowhere is no name of a namespace.
+const Nowhere = "-"
 
 // SharedFleet is what the fleet goes by that all Gateways of a class share: the name of the class, which is in no namespace. As a [Gateway] it has no ports; those whom it
 // serves bring theirs.
@@ -92,6 +102,8 @@ type Port struct {
 	Chains []Chain
 	// Logs is how what happens here is written down; nil is the default, and an empty list not at all.
 	Logs []AccessLog
+	// LoggedAs is the Gateway's name in what is written down, where proxies serve several; empty otherwise.
+	LoggedAs string
 	// Bound is where the proxies listen in truth, because they open the same port for other Gateways too; zero for Number.
 	Bound int32
 	// CountBackends has the answers of each backend be counted.

@@ -33,6 +33,31 @@ func TestFleetName(t *testing.T) {
 	})
 }
 
+func TestSystemFleetName(t *testing.T) {
+	t.Parallel()
+	name := func(namespace, gateway string) string {
+		return ir.SystemFleetName(ir.Name{Namespace: namespace, Name: gateway}, "c")
+	}
+	t.Run("what fits has the name that it always had", func(t *testing.T) {
+		t.Parallel()
+		if got := name("shop", "edge"); got != "edge-c-c58fbafd" {
+			t.Errorf("got %q", got)
+		}
+		if got := name("shop", strings.Repeat("a", 52)); len(got) != 63 || !strings.HasPrefix(got, strings.Repeat("a", 52)+"-c-") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("what is cut off can not be chosen so that two names are equal", func(t *testing.T) {
+		t.Parallel()
+		// Both have the FNV-32a hash 261550a6.
+		stem := strings.Repeat("a", 60)
+		a, b := name("shop", stem+"34049"), name("evil", stem+"820024")
+		if a == b || len(a) > 63 || len(b) > 63 {
+			t.Errorf("got %q and %q", a, b)
+		}
+	})
+}
+
 func TestParseBackendIsTheInverseOfName(t *testing.T) {
 	t.Parallel()
 	for _, b := range []ir.Backend{

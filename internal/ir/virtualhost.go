@@ -17,8 +17,12 @@ type VirtualHost struct {
 	// Filters are asked about every request, in this order, before a rule is chosen; what they change counts for the choice. One without a
 	// backend can not be asked, and then every request gets 500.
 	Filters []ExternalAuth
-	// Rules are in order of precedence: the first that matches a request answers it. A request that none matches gets 404.
-	Rules []Rule
+	// Rules are in order of precedence: the first that matches a request answers it. A request that none matches gets 404, unless it
+	// FallsThrough to the virtual host with the longest wildcard that covers the domain.
+	Rules        []Rule
+	FallsThrough bool
+	// Beyond are the routes that the host has no room for, as `<kind>/<namespace>/<name>`.
+	Beyond []string
 	// Flat says that the rules are sent as a list, however many there are.
 	Flat bool
 }

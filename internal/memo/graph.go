@@ -1,7 +1,9 @@
 package memo
 
 import (
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"github.com/gatewright/gatewright/internal/store"
@@ -16,6 +18,8 @@ type Graph struct {
 	watching map[store.Space][]*stage
 	readers  readers
 	always   bool
+	contain  bool
+	computed func(stage, key string)
 }
 
 // Option changes how a Graph works.
@@ -23,6 +27,13 @@ type Option func(*Graph)
 
 // WithoutCache computes everything on every Run, which is slow and must give the same tables.
 func WithoutCache() Option { return func(g *Graph) { g.always = true } }
+
+// ContainPanics has a panic of a stage concern its key alone: it keeps the value it has, or has none, until something that the stage read
+// changes, unless there is [OnPanic]. [Report] says so.
+func ContainPanics() Option { return func(g *Graph) { g.contain = true } }
+
+// OnComputed has fn called when a stage has computed the value for a key, before it is stored. It is for tests, which panic there.
+func OnComputed(fn func(stage, key string)) Option { return func(g *Graph) { g.computed = fn } }
 
 // New returns a Graph that follows the changes of a Store.
 func New(s *store.Store, options ...Option) *Graph {
@@ -42,31 +53,67 @@ type stage struct {
 	// nodes maps each key that has a value to its place among the readers.
 	nodes map[string]node
 	dirty map[string]struct{}
+	// failed are the keys for which the stage panicked last.
+	failed map[string]struct{}
 	// compute stores the value for a key and says whether it differs from the one before; drop removes it.
 	compute func(v *store.View, key string) bool
 	drop    func(key string)
+	// instead stores what a key has instead of a value that could not be computed, and says whether it differs from the one before. It may
+	// be nil.
+	instead func(v *store.View, key, reason string) bool
+}
+
+// Setting changes a stage that computes values of a type.
+type Setting[V any] func(*settings[V])
+
+type settings[V any] struct {
+	instead func(v *store.View, key string, last V, reason string) V
+}
+
+// OnPanic has a key for which the stage panics take the value that fn makes of the last one, which is zero if there is none.
+func OnPanic[V any](fn func(v *store.View, key string, last V, reason string) V) Setting[V] {
+	return func(s *settings[V]) { s.instead = fn }
 }
 
 // Derive adds a stage: for each key of the sources, fn computes a value, which is stored in the table that is returned. Values that
 // are equal to the one before are not stored again, so nothing after them is computed.
-func Derive[V any](g *Graph, name string, sources []store.Source, equal func(a, b V) bool, fn func(v *store.View, key string) V) *store.Table[V] {
+func Derive[V any](
+	g *Graph, name string, sources []store.Source, equal func(a, b V) bool, fn func(v *store.View, key string) V, set ...Setting[V],
+) *store.Table[V] {
+	var own settings[V]
+	for _, apply := range set {
+		apply(&own)
+	}
 	table := store.NewTable[V](g.store, name)
+	put := func(key string, before V, existed bool, after V) bool {
+		if existed && equal(before, after) {
+			return false
+		}
+		table.Set(key, after)
+		return true
+	}
 	s := &stage{
 		name:    name,
 		sources: sources,
 		view:    store.NewView(table.Space()),
 		nodes:   map[string]node{},
 		dirty:   map[string]struct{}{},
+		failed:  map[string]struct{}{},
 		drop:    table.Delete,
 		compute: func(v *store.View, key string) bool {
 			before, existed := table.Get(nil, key)
 			after := fn(v, key)
-			if existed && equal(before, after) {
-				return false
+			if g.computed != nil {
+				g.computed(name, key)
 			}
-			table.Set(key, after)
-			return true
+			return put(key, before, existed, after)
 		},
+	}
+	if own.instead != nil {
+		s.instead = func(v *store.View, key, reason string) bool {
+			before, existed := table.Get(nil, key)
+			return put(key, before, existed, own.instead(v, key, before, reason))
+		}
 	}
 	g.stages = append(g.stages, s)
 	for _, source := range sources {
@@ -80,11 +127,21 @@ type Report struct {
 	// Computed and Changed count, for each stage, the values that were computed and those that came out different.
 	Computed map[string]int
 	Changed  map[string]int
+	// Failed are the values for which a stage panicked, and Recovered those for which it no longer does, or which nobody wants any more.
+	Failed    []Failure
+	Recovered []Failure
+}
+
+// Failure is a panic of a stage.
+type Failure struct {
+	Stage, Key string
+	// Reason is what the stage panicked with, and Stack is where.
+	Reason, Stack string
 }
 
 // Run brings every table up to date with the changes since the last Run.
 func (g *Graph) Run() Report {
-	report := Report{Computed: map[string]int{}, Changed: map[string]int{}}
+	report := &Report{Computed: map[string]int{}, Changed: map[string]int{}}
 	for _, s := range g.stages {
 		if g.always {
 			s.markAll()
@@ -100,10 +157,10 @@ func (g *Graph) Run() Report {
 		}
 	}
 	g.readers.sweep()
-	return report
+	return *report
 }
 
-func (g *Graph) update(s *stage, key string, report Report) {
+func (g *Graph) update(s *stage, key string, report *Report) {
 	n, exists := s.nodes[key]
 	if !s.wanted(key) {
 		if exists {
@@ -111,6 +168,7 @@ func (g *Graph) update(s *stage, key string, report Report) {
 			delete(s.nodes, key)
 			s.drop(key)
 			report.Changed[s.name]++
+			s.recovered(key, report)
 		}
 		return
 	}
@@ -120,10 +178,41 @@ func (g *Graph) update(s *stage, key string, report Report) {
 	}
 	s.view.Reset()
 	report.Computed[s.name]++
-	if s.compute(s.view, key) {
+	changed, failure := g.try(s, key, func() bool { return s.compute(s.view, key) })
+	if failure == nil {
+		s.recovered(key, report)
+	} else {
+		s.failed[key] = struct{}{}
+		report.Failed = append(report.Failed, *failure)
+		if s.instead != nil {
+			changed, _ = g.try(s, key, func() bool { return s.instead(s.view, key, failure.Reason) })
+		}
+	}
+	if changed {
 		report.Changed[s.name]++
 	}
 	g.readers.replace(n, s.view)
+}
+
+// try says whether a value came out different. If panics are contained, they end here: whatever an object made the stage do, the others go
+// on.
+func (g *Graph) try(s *stage, key string, compute func() bool) (changed bool, failure *Failure) {
+	if !g.contain {
+		return compute(), nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			failure = &Failure{Stage: s.name, Key: key, Reason: fmt.Sprint(p), Stack: string(debug.Stack())}
+		}
+	}()
+	return compute(), nil
+}
+
+func (s *stage) recovered(key string, report *Report) {
+	if _, failed := s.failed[key]; failed {
+		delete(s.failed, key)
+		report.Recovered = append(report.Recovered, Failure{Stage: s.name, Key: key})
+	}
 }
 
 // changed marks whatever has to be computed again because of ref. It only ever marks stages after the one that is running.

@@ -138,3 +138,59 @@ func TestReadersOfWhatIsGoneAreForgotten(t *testing.T) {
 		t.Errorf("%d recorded reads are kept for a store that is empty", n)
 	}
 }
+
+func TestAPanicStaysWithItsKey(t *testing.T) {
+	t.Parallel()
+	s := store.New()
+	words := store.NewTable[string](s, "word")
+	graph := memo.New(s, memo.ContainPanics())
+	equal := func(a, b string) bool { return a == b }
+	shout := func(v *store.View, key string) string {
+		word, _ := words.Get(v, key)
+		if word == "bad" {
+			panic("bad word")
+		}
+		return strings.ToUpper(word)
+	}
+	loud := memo.Derive(graph, "loud", []store.Source{words}, equal, shout)
+	told := memo.Derive(graph, "told", []store.Source{words}, equal, shout,
+		memo.OnPanic(func(_ *store.View, _, last, reason string) string { return last + "? " + reason }))
+	longer := memo.Derive(graph, "longer", []store.Source{loud}, equal, func(v *store.View, key string) string {
+		word, _ := loud.Get(v, key)
+		return word + "!"
+	})
+	expect := func(t *testing.T, table *store.Table[string], key, want string) {
+		t.Helper()
+		if got, _ := table.Get(nil, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+
+	words.Set("a", "good")
+	words.Set("b", "bad")
+	report := graph.Run()
+	if len(report.Failed) != 2 || report.Failed[0].Stage != "loud" || report.Failed[0].Key != "b" || report.Failed[0].Reason != "bad word" ||
+		!strings.Contains(report.Failed[0].Stack, "graph_test.go") {
+		t.Errorf("failed: %+v, want b in loud and told", report.Failed)
+	}
+	expect(t, longer, "a", "GOOD!")
+	expect(t, told, "b", "? bad word")
+	if loud.Has("b") {
+		t.Error("b has a value that was never computed")
+	}
+
+	// What was good stays, and the key is looked at again when what it read changes.
+	words.Set("a", "bad")
+	if report = graph.Run(); len(report.Failed) != 2 {
+		t.Errorf("failed: %+v, want a in both", report.Failed)
+	}
+	expect(t, longer, "a", "GOOD!")
+	expect(t, told, "a", "GOOD? bad word")
+	words.Set("a", "fine")
+	words.Delete("b")
+	if report = graph.Run(); len(report.Failed) != 0 || len(report.Recovered) != 4 {
+		t.Errorf("failed %+v, recovered %+v; want a and b recovered in both", report.Failed, report.Recovered)
+	}
+	expect(t, longer, "a", "FINE!")
+	expect(t, told, "a", "FINE")
+}

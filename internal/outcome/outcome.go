@@ -19,6 +19,9 @@ const RouteProgrammed = "gatewright.dev/Programmed"
 // Refused is the reason of that condition for what a proxy does not take.
 const Refused = "Refused"
 
+// InternalError is the reason of a condition for what Gatewright itself fails to process. Each is a bug.
+const InternalError = "InternalError"
+
 // Condition is one verdict. Type and Reason are the words of the standard; Message is for people and says what to do next.
 type Condition struct {
 	Type    string

@@ -14,11 +14,15 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// maxOffer is how large an offer may be. Without it other replicas answer 500 instead of the route.
-const maxOffer = 1 << 20
-
-// maxRefusals is how many of a proxy's refusals are shown, the newest.
-const maxRefusals = 64
+const (
+	// maxOffer is how large an offer may be, and maxOffers all of them together. Without it other replicas answer 500 instead of the route.
+	maxOffer  = 1 << 20
+	maxOffers = 64 << 20
+	// maxRefusals is how many of a proxy's refusals are shown, the newest, and maxRefusalBytes how large they may be together. Every
+	// replica has those of all proxies in memory.
+	maxRefusals     = 64
+	maxRefusalBytes = 128 << 10
+)
 
 // Board is what other replicas may know of the proxies of this one. It hears of them as an [xds.Observer], and other replicas watch it.
 type Board struct {
@@ -32,7 +36,9 @@ type Board struct {
 	// offers are what is served instead of routes, by key, and offered the keys of those that changed.
 	offers  map[string]offer
 	offered map[string]struct{}
-	wake    chan struct{}
+	// offeredBytes is how large the offers are together.
+	offeredBytes int
+	wake         chan struct{}
 }
 
 // posted is the entry of a proxy while it has streams.
@@ -83,15 +89,18 @@ func (b *Board) Offer(key, refused string, instead []byte) {
 	if known, ok := b.offers[key]; ok && known.refused == refused && bytes.Equal(known.instead, instead) {
 		return
 	}
-	if len(instead) > maxOffer {
-		delete(b.offers, key)
-		b.offered[key] = struct{}{}
-		b.ring()
-		return
+	b.withdraw(key)
+	if len(instead) <= maxOffer && b.offeredBytes+len(instead) <= maxOffers {
+		b.offers[key] = offer{key, refused, instead}
+		b.offeredBytes += len(instead)
 	}
-	b.offers[key] = offer{key, refused, instead}
 	b.offered[key] = struct{}{}
 	b.ring()
+}
+
+func (b *Board) withdraw(key string) {
+	b.offeredBytes -= len(b.offers[key].instead)
+	delete(b.offers, key)
 }
 
 // Withdraw shows it no more.
@@ -99,7 +108,7 @@ func (b *Board) Withdraw(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, known := b.offers[key]; known {
-		delete(b.offers, key)
+		b.withdraw(key)
 		b.offered[key] = struct{}{}
 		b.ring()
 	}
@@ -119,7 +128,22 @@ func (b *Board) Refused(proxy xds.Identity, r xds.Refusal) {
 			return old.Type == r.Type && old.Table == r.Table && old.Name == r.Name && slices.Equal(old.Routes, r.Routes)
 		}), r)
 		p.refusals = p.refusals[max(0, len(p.refusals)-maxRefusals):]
+		for len(p.refusals) > 1 && sizeOf(p.refusals) > maxRefusalBytes {
+			p.refusals = slices.Delete(p.refusals, 0, 1)
+		}
 	})
+}
+
+// sizeOf is about how large refusals are on a board.
+func sizeOf(refusals []xds.Refusal) int {
+	size := 0
+	for _, r := range refusals {
+		size += len(r.Table) + len(r.Name) + len(r.Version) + len(r.Reason)
+		for _, route := range r.Routes {
+			size += len(route)
+		}
+	}
+	return size
 }
 
 func (b *Board) update(proxy xds.Identity, change func(*posted)) {

@@ -23,11 +23,22 @@ type backendTLS struct {
 	byGateway *store.Table[*ir.BackendTLS]
 }
 
+// closedOnPanic lets no connection to a backend of which it is not known how to secure it.
+var closedOnPanic = memo.OnPanic(func(_ *store.View, _ string, last *ir.BackendTLS, _ string) *ir.BackendTLS {
+	if last != nil {
+		return last
+	}
+	return &ir.BackendTLS{Refused: true}
+})
+
 // secureBackends lists the stages that weigh BackendTLSPolicies. What they decide is a part of the clusters, not of routes: a policy that
 // comes, changes or can not be served touches no route, of whatever kind. It returns the bundles and the key pairs that Gateways need.
 func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAuthorities, byCertificate store.Source) {
 	g.policies = memo.Derive(g.memo, stagePolicy, from(g.objects.BackendTLSPolicies), deepEqual[policy.ResolvedBackendTLS],
-		func(v *store.View, key string) policy.ResolvedBackendTLS { return policy.BackendTLS(v, g.objects, key) })
+		func(v *store.View, key string) policy.ResolvedBackendTLS { return policy.BackendTLS(v, g.objects, key) },
+		memo.OnPanic(func(v *store.View, key string, _ policy.ResolvedBackendTLS, _ string) policy.ResolvedBackendTLS {
+			return policy.BrokenBackendTLS(v, g.objects, key)
+		}))
 	inputs := policy.Inputs{Objects: g.objects, Policies: g.policies}
 
 	g.tls.byBackend = memo.Derive(g.memo, stageBackendTLS, byBackend, deepEqual[*ir.BackendTLS],
@@ -48,7 +59,7 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAu
 				return &ir.BackendTLS{Refused: true}
 			}
 			return tls
-		})
+		}, closedOnPanic)
 	g.tls.byGateway = memo.Derive(g.memo, stageGatewayTLS, byGatewayBackend, deepEqual[*ir.BackendTLS],
 		func(v *store.View, key string) *ir.BackendTLS {
 			gateway, backend := splitKey(key)
@@ -60,7 +71,7 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAu
 			r, _ := g.gateways.Get(v, gateway)
 			own.ClientCertificate = r.ClientCertificate
 			return &own
-		})
+		}, closedOnPanic)
 	byAuthorities = store.NewIndex(g.tls.byGateway, "backend TLS.byAuthorities", authoritiesKey)
 	byCertificate = store.NewIndex(g.tls.byGateway, "backend TLS.byCertificate", certificateKey)
 	byServicePort := store.NewIndex(g.tls.byGateway, "backend TLS.byServicePort", servicePortKey)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"net/netip"
 	"reflect"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -29,6 +31,8 @@ type graph struct {
 	objects *store.Objects
 	// files says that delivery Files is offered. It never changes.
 	files bool
+	// deniedAddresses are where names outside the cluster may not lead, beside those that are always denied. They never change.
+	deniedAddresses []netip.Prefix
 
 	classes  *store.Table[gateway.ResolvedClass]
 	gateways *store.Table[gateway.Resolved]
@@ -40,9 +44,13 @@ type graph struct {
 	quarantinedFilters *store.Table[quarantinedFilters]
 	// flatHosts are the hosts whose rules proxies refuse as a tree.
 	flatHosts *store.Table[bool]
-	// byGatewayBackend finds the routes that use a backend at a Gateway.
+	// byVirtualHost finds the routes of a virtual host, byBackend those that use a backend, and byGatewayBackend those that use it at a
+	// Gateway.
+	byVirtualHost    *store.Index[route.Resolved]
+	byBackend        *store.Index[route.Resolved]
 	byGatewayBackend *store.Index[route.Resolved]
 
+	budgets  *budgets
 	hosts    *store.Table[ir.VirtualHost]
 	ports    *store.Table[ir.Port]
 	policies *store.Table[policy.ResolvedBackendTLS]
@@ -89,25 +97,27 @@ type setOutcome struct {
 
 // The names of the stages, in order. A report counts by them.
 const (
-	stageClass          = "class"
-	stageGateway        = "gateway"
-	stageParent         = "parent"
-	stageTableListeners = "table listeners"
-	stageRoute          = "route"
-	stageRouteKinds     = "route kinds"
-	stageContest        = "route contest"
-	stagePatches        = "patches"
-	stageStatus         = "gateway status"
-	stageSetStatus      = "listener set status"
-	stageVirtualHost    = "virtual host"
-	stagePort           = "port"
-	stageListener       = "translate listener"
-	stageTable          = "translate route table"
-	stageHostProto      = "translate virtual host"
-	stageClusterProto   = "translate cluster"
-	stageCluster        = "cluster"
-	stageCertificate    = "translate certificate"
-	stageAuthorities    = "translate authorities"
+	stageClass           = "class"
+	stageGateway         = "gateway"
+	stageParent          = "parent"
+	stageTableListeners  = "table listeners"
+	stageRoute           = "route"
+	stageRouteKinds      = "route kinds"
+	stageNamespaceBudget = "namespace budget"
+	stageContest         = "route contest"
+	stagePatches         = "patches"
+	stageStatus          = "gateway status"
+	stageSetStatus       = "listener set status"
+	stageRepeatBudget    = "repeat budget"
+	stageVirtualHost     = "virtual host"
+	stagePort            = "port"
+	stageListener        = "translate listener"
+	stageTable           = "translate route table"
+	stageHostProto       = "translate virtual host"
+	stageClusterProto    = "translate cluster"
+	stageCluster         = "cluster"
+	stageCertificate     = "translate certificate"
+	stageAuthorities     = "translate authorities"
 )
 
 // newGraph lists the stages. Each reads only what stands above it.
@@ -122,7 +132,7 @@ func newGraph(options ...memo.Option) *graph {
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
 		func(v *store.View, key string) gateway.ResolvedClass { return gateway.Class(v, g.objects, key) })
 
-	g.gateways = memo.Derive(g.memo, stageGateway, from(g.objects.Gateways), deepEqual[gateway.Resolved], g.resolveGateway)
+	g.gateways = memo.Derive(g.memo, stageGateway, from(g.objects.Gateways), deepEqual[gateway.Resolved], g.resolveGateway, memo.OnPanic(g.brokenGateway))
 	byPort := store.NewIndex(g.gateways, "gateway.byPort", portKeys)
 	byTable := store.NewIndex(g.gateways, "gateway.byTable", tableKeys)
 	byListenerTable := store.NewIndex(g.gateways, "gateway.byListenerTable", func(_ string, r gateway.Resolved) []string { return r.Tables() })
@@ -138,17 +148,15 @@ func newGraph(options ...memo.Option) *graph {
 	g.tableListeners = memo.Derive(g.memo, stageTableListeners, from(byListenerTable), deepEqual[[]gateway.ParentListener], g.listenersServed)
 
 	byScope := store.NewIndex(g.gateways, "gateway.byScope", func(_ string, r gateway.Resolved) []string { return r.Scopes() })
-	inputs := route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope}
 	routes := from(
 		kindKeys(g.objects.HTTPRoutes, store.HTTPRoute), kindKeys(g.objects.GRPCRoutes, store.GRPCRoute),
 		kindKeys(g.objects.TLSRoutes, store.TLSRoute), kindKeys(g.objects.TCPRoutes, store.TCPRoute), kindKeys(g.objects.UDPRoutes, store.UDPRoute),
 	)
-	g.routes = g.contest(routes, memo.Derive(g.memo, stageRoute, routes, deepEqual[route.Resolved],
-		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) }))
+	g.routes = g.contest(routes, g.resolveRoutes(routes, route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope}))
 	byListener := store.NewIndex(g.routes, "route.byListener", func(_ string, r route.Resolved) []string { return r.ListenerKeys() })
 	byHost := store.NewIndex(g.routes, "route.byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
-	byVirtualHost := store.NewIndex(g.routes, "route.byVirtualHost", func(_ string, r route.Resolved) []string { return r.VirtualHostKeys() })
-	byBackend := store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
+	g.byVirtualHost = store.NewIndex(g.routes, "route.byVirtualHost", func(_ string, r route.Resolved) []string { return r.VirtualHostKeys() })
+	g.byBackend = store.NewIndex(g.routes, "route.byBackend", func(_ string, r route.Resolved) []string { return r.BackendNames() })
 	g.byGatewayBackend = store.NewIndex(g.routes, "route.byGatewayBackend", func(_ string, r route.Resolved) []string { return r.BackendKeys() })
 
 	g.share(byPort)
@@ -166,7 +174,7 @@ func newGraph(options ...memo.Option) *graph {
 			return setOutcome{ours: ours, outcome: o}
 		})
 
-	g.hosts = g.resolveHosts(from(byVirtualHost, byDomain), byHost)
+	g.hosts = g.resolveHosts(from(g.byVirtualHost, byDomain), byHost, byListener)
 
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
 		func(v *store.View, key string) ir.Port {
@@ -180,7 +188,7 @@ func newGraph(options ...memo.Option) *graph {
 			return ir.Port{}
 		})
 
-	backends, gatewayBackends := g.backends(byBackend, g.byGatewayBackend)
+	backends, gatewayBackends := g.backends(g.byBackend, g.byGatewayBackend)
 	g.resolveXBackends()
 	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
 	g.limitBackends(backends, gatewayBackends)
@@ -191,13 +199,33 @@ func newGraph(options ...memo.Option) *graph {
 	return g
 }
 
+// resolveRoutes lists the stage that resolves routes of every kind.
+func (g *graph) resolveRoutes(keys []store.Source, inputs route.Inputs) *store.Table[route.Resolved] {
+	return memo.Derive(g.memo, stageRoute, keys, deepEqual[route.Resolved],
+		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) },
+		memo.OnPanic(func(v *store.View, key string, last route.Resolved, reason string) route.Resolved {
+			kind, name := splitRouteKey(key)
+			return route.Broken(v, inputs, kind, name, last, failed(reason))
+		}))
+}
+
 // resolveHosts lists the stage that makes virtual hosts.
-func (g *graph) resolveHosts(keys []store.Source, byHost *store.Index[route.Resolved]) *store.Table[ir.VirtualHost] {
-	return memo.Derive(g.memo, stageVirtualHost, keys, deepEqual[ir.VirtualHost], func(v *store.View, key string) ir.VirtualHost {
-		host := route.VirtualHost(v, g.tableListeners, g.routes, byHost, key)
+func (g *graph) resolveHosts(keys []store.Source, byHost, byListener *store.Index[route.Resolved]) *store.Table[ir.VirtualHost] {
+	byWild := store.NewIndex(g.routes, "route.byWild", func(_ string, r route.Resolved) []string { return r.WildKeys() })
+	repeats := memo.Derive(g.memo, stageRepeatBudget, from(byWild), deepEqual[limits.Cutoff], func(v *store.View, key string) limits.Cutoff {
+		gateway, listener := splitKey(key)
+		r, _ := g.gateways.Get(v, gateway)
+		return route.RepeatBudget(v, g.routes, byWild, byListener, r.FallsThrough(listener), g.objects.Limits.RepeatedRules, key)
+	})
+	g.budgets = newBudgets(repeats, byWild)
+	in := route.Hosts{Tables: g.tableListeners, Routes: g.routes, ByHost: byHost, Repeats: repeats, Limits: &g.objects.Limits}
+	hosts := memo.Derive(g.memo, stageVirtualHost, keys, deepEqual[ir.VirtualHost], func(v *store.View, key string) ir.VirtualHost {
+		host := in.VirtualHost(v, key)
 		host.Flat, _ = g.flatHosts.Get(v, key)
 		return host
 	})
+	g.budgets.hosts = store.NewIndex(hosts, "virtual host.beyond", func(_ string, h ir.VirtualHost) []string { return some(len(h.Beyond) > 0) })
+	return hosts
 }
 
 // checkPatches lists the stage that tries the patches of fleets.
@@ -205,7 +233,9 @@ func (g *graph) checkPatches() {
 	g.patchFlaws = memo.Derive(g.memo, stagePatches, from(g.gateways), deepEqual[string], func(v *store.View, key string) string {
 		r, _ := g.gateways.Get(v, key)
 		return render.PatchFlaw(r.Gateway)
-	})
+	}, memo.OnPanic(func(_ *store.View, _, _, reason string) string {
+		return "the patches can not be checked: " + failed(reason)
+	}))
 }
 
 // held finds Gateways, with what their patches would do taken into account, and where shared proxies listen for them.
@@ -240,11 +270,19 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 	present := memo.Derive(g.memo, stageRouteKinds, from(byKind), deepEqual[bool],
 		func(v *store.View, key string) bool { return byKind.Len(v, key) > 0 })
 	byStream := store.NewIndex(routes, "route.byStream", func(_ string, r route.Resolved) []string { return r.StreamKeys() })
-	c := route.Contest{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream}
+	byNamespace := store.NewIndex(routes, "route.byNamespace", func(_ string, r route.Resolved) []string { return r.NamespaceKeys() })
+	namespaces := memo.Derive(g.memo, stageNamespaceBudget, from(byNamespace), deepEqual[limits.Cutoff],
+		func(v *store.View, key string) limits.Cutoff {
+			return route.NamespaceBudget(v, routes, byNamespace, g.objects.Limits.Routes, key)
+		})
+	c := route.Contest{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream, Namespaces: namespaces}
 	return memo.Derive(g.memo, stageContest, keys, deepEqual[route.Resolved], func(v *store.View, key string) route.Resolved {
 		instead, _ := g.quarantinedRoutes.Get(v, key)
 		return instead.apply(c.Settle(v, key))
-	})
+	}, memo.OnPanic(func(v *store.View, key string, last route.Resolved, reason string) route.Resolved {
+		now, _ := routes.Get(v, key)
+		return last.Fail(now.Outcome.Generation, failed(reason))
+	}))
 }
 
 // translate lists the stages that make Envoy's resources.
@@ -295,7 +333,7 @@ func (g *graph) cluster(v *store.View, name string, tls *ir.BackendTLS) translat
 	way.Budget, _ = g.retryBudgets.Get(v, name)
 	if backend.XBackend {
 		own, _ := g.xbackends.Get(v, backend.Object.String())
-		way.Hostname = own.Hostname
+		way.Hostname, way.DeniedAddresses = own.Hostname, g.deniedAddresses
 	}
 	return checked(func() *clusterv3.Cluster { return clustertranslate.Cluster(backend, way) })
 }

@@ -14,6 +14,10 @@ type inbox struct {
 	pending map[subject]store.Change
 	// since is when the oldest of them came.
 	since time.Time
+	// taken is when the batch was taken that has not been handed out yet, zero if there is none. A lane is open once it has taken its
+	// first.
+	taken time.Time
+	open  bool
 	// refused is what proxies refused of what was handed out before, and why.
 	refused map[refusal]string
 	// offers is what other replicas serve instead of what their proxies refused.
@@ -78,6 +82,7 @@ type batch struct {
 func (i *inbox) take() batch {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.taken, i.open = time.Now(), true
 	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused, offers: i.offers}
 	for _, c := range i.pending {
 		b.changes = append(b.changes, c)
@@ -86,4 +91,25 @@ func (i *inbox) take() batch {
 	i.refused = map[refusal]string{}
 	i.offers = map[string]offer{}
 	return b
+}
+
+// done says that what was taken has been handed out.
+func (i *inbox) done() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.taken = time.Time{}
+}
+
+// age is for how long the oldest batch has not been handed out: since it was taken, or since it came in if nobody takes it.
+func (i *inbox) age() time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case !i.taken.IsZero():
+		return time.Since(i.taken)
+	case i.open && len(i.pending) > 0:
+		return time.Since(i.since)
+	default:
+		return 0
+	}
 }

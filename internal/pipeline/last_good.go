@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,10 +25,12 @@ func (q *quarantine) remember() {
 		for _, gateway := range before.Gateways() {
 			p := place{key, gateway}
 			_, replaced := before.Instead[gateway]
+			generation := before.Outcome.Generation
+			reported, known := q.reported[p]
 			switch {
 			case !exists:
 				delete(q.good, p)
-			case !replaced && (q.to.Proofs.Live(kind, name, gateway) || q.graph.reportedLive(kind, name, gateway, before.Outcome.Generation)):
+			case !replaced && (q.to.Proofs.Live(kind, name, gateway) || q.graph.reportedLive(kind, name, gateway, generation) || known && reported == generation):
 				q.good[p] = before.Part(gateway)
 			}
 		}
@@ -45,42 +48,89 @@ func (q *quarantine) remember() {
 	}
 }
 
-// anyGeneration is for [graph.reportedLive].
-const anyGeneration = -1
+// noteReported notes of a route that a change is about what its status said when this replica saw it last. A leader that none of the
+// proxies has found says after a while that it waits for them, and that is all that the next version of the object says.
+func (q *quarantine) noteReported(c store.Change, take func()) {
+	if c.Kind != store.HTTPRoute && c.Kind != store.GRPCRoute {
+		take()
+		return
+	}
+	key := string(c.Kind) + "/" + c.Key
+	current, _ := q.graph.routes.Get(nil, key)
+	generation, live := current.Outcome.Generation, []string(nil)
+	for _, gateway := range current.Gateways() {
+		if q.graph.reportedLive(c.Kind, c.Key, gateway, generation) {
+			live = append(live, gateway)
+		}
+	}
+	take()
+	for _, gateway := range live {
+		if !q.graph.reportedLive(c.Kind, c.Key, gateway, generation) {
+			q.reported[place{key, gateway}] = generation
+		}
+	}
+}
 
 // reportedLive says whether the status of a route says that a generation is served at a Gateway. A replica that has just started has proved
 // nothing itself.
 func (g *graph) reportedLive(kind store.Kind, key, gatewayKey string, generation int64) bool {
+	return slices.ContainsFunc(g.reports(kind, key, gatewayKey), func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
+	})
+}
+
+// reportedJudged says whether the status of a route says that proxies of a Gateway have had some version of it, have refused it, or have
+// not been heard of for long. Of a route that is new it says neither.
+func (g *graph) reportedJudged(kind store.Kind, key, gatewayKey string) bool {
+	return slices.ContainsFunc(g.reports(kind, key, gatewayKey), func(c metav1.Condition) bool { return c.Status != metav1.ConditionUnknown })
+}
+
+// reports are what the status of a route says of the proxies of a Gateway, for each parent there.
+func (g *graph) reports(kind store.Kind, key, gatewayKey string) []metav1.Condition {
 	var status gwv1.RouteStatus
 	if r, ok := g.objects.HTTPRoutes.Get(nil, key); ok && kind == store.HTTPRoute {
 		status = r.Status.RouteStatus
 	} else if r, ok := g.objects.GRPCRoutes.Get(nil, key); ok && kind == store.GRPCRoute {
 		status = r.Status.RouteStatus
 	}
+	var found []metav1.Condition
 	for _, parent := range status.Parents {
 		namespace, _ := store.SplitKey(key)
 		if parent.ParentRef.Namespace != nil {
 			namespace = string(*parent.ParentRef.Namespace)
 		}
-		if parent.ControllerName != gateway.ControllerName || store.Key(namespace, string(parent.ParentRef.Name)) != gatewayKey {
+		if parent.ControllerName != gateway.Controller(g.objects) || store.Key(namespace, string(parent.ParentRef.Name)) != gatewayKey {
 			continue
 		}
-		if c := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed); c != nil && c.Status == metav1.ConditionTrue && (generation == anyGeneration || c.ObservedGeneration == generation) {
-			return true
+		if c := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed); c != nil {
+			found = append(found, *c)
 		}
 	}
-	return false
+	return found
+}
+
+// gone says whether a route is no longer at a Gateway.
+func (q *quarantine) gone(p place) bool {
+	current, exists := q.graph.routes.Get(nil, p.route)
+	return !exists || !slices.Contains(current.Gateways(), p.gateway)
+}
+
+// proved says whether a route is live at a Gateway as it is.
+func (q *quarantine) proved(p place) bool {
+	kind, name := splitRouteKey(p.route)
+	return q.routes[p] == nil && q.to.Proofs.Live(kind, name, p.gateway)
 }
 
 // forgetGood lets go of the versions whose successors are live.
 func (q *quarantine) forgetGood() {
-	if len(q.good)+len(q.goodFilters) == 0 {
+	if len(q.good)+len(q.goodFilters)+len(q.patience)+len(q.reported) == 0 {
 		return
 	}
-	maps.DeleteFunc(q.good, func(p place, _ route.Resolved) bool {
-		kind, name := splitRouteKey(p.route)
-		current, exists := q.graph.routes.Get(nil, p.route)
-		return !exists || !slices.Contains(current.Gateways(), p.gateway) || q.routes[p] == nil && q.to.Proofs.Live(kind, name, p.gateway)
+	maps.DeleteFunc(q.good, func(p place, _ route.Resolved) bool { return q.gone(p) || q.proved(p) })
+	maps.DeleteFunc(q.patience, func(p place, _ time.Time) bool { return q.gone(p) })
+	maps.DeleteFunc(q.reported, func(p place, generation int64) bool {
+		current, _ := q.graph.routes.Get(nil, p.route)
+		return current.Outcome.Generation != generation || q.gone(p) || q.proved(p)
 	})
 	maps.DeleteFunc(q.goodFilters, func(key string, _ []ir.ExternalAuth) bool {
 		gateway, _ := splitKey(key)

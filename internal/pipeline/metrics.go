@@ -14,6 +14,7 @@ type metrics struct {
 	computed *prometheus.CounterVec
 	changed  *prometheus.CounterVec
 	flaws    *prometheus.CounterVec
+	panics   *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -35,8 +36,12 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "gatewright_pipeline_flaws_total",
 			Help: "Parts of resources that were left out because Envoy's own constraints do not hold, by type. Each is a bug.",
 		}, []string{"type"}),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gatewright_pipeline_panics_total",
+			Help: "Panics that were contained to the object that caused them, by stage. Each is a bug.",
+		}, []string{"stage"}),
 	}
-	registerer.MustRegister(m.rounds, m.computed, m.changed, m.flaws)
+	registerer.MustRegister(m.rounds, m.computed, m.changed, m.flaws, m.panics)
 	return m
 }
 

@@ -81,8 +81,14 @@ func (q *quarantine) notices() notices {
 		}
 	}
 	for r, reason := range q.resources {
-		q.noticeResource(all, r, reason)
+		what := r.typ.String()
+		if r.typ == xds.Cluster {
+			what = "backend"
+		}
+		q.graph.noticeResource(all, r, fmt.Sprintf("a proxy refused %s %s: %s", what, r.name, reason))
 	}
+	q.failures.notices(all)
+	q.graph.noticeBudgets(all)
 	return all
 }
 
@@ -117,23 +123,27 @@ func (q *quarantine) noticeRoute(all notices, p place, entry *quarantined) {
 	}
 }
 
-// noticeResource tells the objects that a refused cluster, listener or secret belongs to.
-func (q *quarantine) noticeResource(all notices, r refusal, reason string) {
-	for _, name := range q.graph.served(r.group) {
-		if r.typ != xds.Cluster {
-			for holder, listeners := range q.graph.holders(name, func(l gateway.Listener) bool { return r.concerns(name, l) }) {
-				all.add(holder, name, listeners, fmt.Sprintf("a proxy refused %s %s: %s", r.typ, r.name, reason))
-			}
+// noticeResource tells the objects that a cluster, listener or secret of a group belongs to.
+func (g *graph) noticeResource(all notices, r refusal, message string) {
+	for _, name := range g.served(r.group) {
+		if r.typ == xds.Cluster {
+			g.noticeCluster(all, name, r.name, message)
 			continue
 		}
-		message := fmt.Sprintf("a proxy refused backend %s: %s", r.name, reason)
-		for _, key := range q.graph.byGatewayBackend.Keys(nil, route.BackendKey(name, r.name)) {
-			kind, own := splitRouteKey(key)
-			all.add(subject{kind, own}, name, nil, message)
+		for holder, listeners := range g.holders(name, func(l gateway.Listener) bool { return r.concerns(name, l) }) {
+			all.add(holder, name, listeners, message)
 		}
-		for _, origin := range q.graph.clusterOrigins(r.name) {
-			all.add(origin, name, nil, message)
-		}
+	}
+}
+
+// noticeCluster tells the routes that use a backend at a Gateway, and the objects that the backend has settings from.
+func (g *graph) noticeCluster(all notices, gateway, backend, message string) {
+	for _, key := range g.byGatewayBackend.Keys(nil, route.BackendKey(gateway, backend)) {
+		kind, own := splitRouteKey(key)
+		all.add(subject{kind, own}, gateway, nil, message)
+	}
+	for _, origin := range g.clusterOrigins(backend) {
+		all.add(origin, gateway, nil, message)
 	}
 }
 

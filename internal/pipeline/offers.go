@@ -17,7 +17,8 @@ import (
 // What is in quarantine is the same on all replicas, or proxies of one would be given something else than those of another, and no state
 // would be held by all. So each replica offers what it has in quarantine, with a digest of the rules that are refused, and takes over what
 // others offer of the rules that it has. Offers are merged: of several good versions the one of the highest generation counts, then the one
-// whose bytes sort last; and a level that is refused at one replica is refused at all.
+// whose bytes sort last; and a level that is refused at one replica is refused at all. What a replica serves for want of a good version
+// says nothing of one that another replica knows.
 
 // Peers is where other replicas find offers.
 type Peers interface {
@@ -31,9 +32,12 @@ type offer struct {
 	// refused is a digest of what is refused.
 	refused string
 	content offerContent
+	// goodRefused and closedRefused are the levels of a route that are refused at some replica.
+	goodRefused, closedRefused bool
 }
 
 type offerContent struct {
+	// Floor is the first level that is not known to be refused. Without a good version it says nothing of that level.
 	Floor  level           `json:"floor"`
 	Rules  []string        `json:"rules,omitempty"`
 	Reason string          `json:"reason"`
@@ -45,6 +49,8 @@ type offerContent struct {
 func (p *Pipeline) Offered(key, refused string, instead []byte) {
 	o := offer{refused: refused}
 	if refused == "" || json.Unmarshal(instead, &o.content) == nil {
+		o.goodRefused = o.content.Floor > lastGood && len(o.content.Good) > 0
+		o.closedRefused = o.content.Floor > closed
 		p.config.inbox.offer(key, o)
 	}
 }
@@ -55,6 +61,7 @@ func (o offer) with(other offer) offer {
 		return other
 	}
 	o.content.Floor = max(o.content.Floor, other.content.Floor)
+	o.goodRefused, o.closedRefused = o.goodRefused || other.goodRefused, o.closedRefused || other.closedRefused
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
@@ -80,6 +87,14 @@ func (p place) offerKey() string { return p.route + "@" + p.gateway }
 
 func filtersKey(listener string) string { return filtersPrefix + listener }
 
+// floor is the first level that is not known to be refused.
+func (q *quarantined) floor() level {
+	if q.level() == closed && q.good == nil {
+		return lastGood
+	}
+	return q.level()
+}
+
 // offer shows what is in quarantine here.
 func (q *quarantine) offer() {
 	for p, entry := range q.routes {
@@ -87,7 +102,7 @@ func (q *quarantine) offer() {
 			continue
 		}
 		entry.shown = true
-		content := offerContent{Floor: entry.floor, Rules: entry.rules, Reason: entry.reason}
+		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason}
 		if entry.good != nil {
 			content.Good, _ = entry.good.Encode()
 		}
@@ -143,7 +158,7 @@ func (q *quarantine) adoptRoute(p place, o offer) bool {
 		entry, fresh = q.routes[p], true
 	}
 	before, changed := entry.level(), fresh
-	entry.floor = max(entry.floor, o.content.Floor)
+	entry.goodRefused, entry.closedRefused = entry.goodRefused || o.goodRefused, entry.closedRefused || o.closedRefused
 	own := offerContent{}
 	if entry.good != nil {
 		own.Good, _ = entry.good.Encode()
@@ -188,24 +203,23 @@ func (q *quarantine) adoptFilters(listener string, o offer) bool {
 // meanwhile.
 const offerPatience = 3 * time.Second
 
-// awaitOffer says whether a refused route has to wait: it was live, no good version of it is known here, and another replica may know one.
+// awaitOffer says whether a refused route has to wait: proxies have had it, or refused it, before, no good version of it is known here, and
+// another replica may know one. It waits once.
 func (q *quarantine) awaitOffer(p place) bool {
 	kind, name := splitRouteKey(p.route)
-	if _, known := q.good[p]; known || q.routes[p] != nil || !q.graph.reportedLive(kind, name, p.gateway, anyGeneration) {
-		delete(q.patience, p)
+	if _, known := q.good[p]; known || q.routes[p] != nil {
 		return false
 	}
 	until, waits := q.patience[p]
 	if !waits {
+		if !q.graph.reportedJudged(kind, name, p.gateway) {
+			return false
+		}
 		until = time.Now().Add(offerPatience)
 		q.patience[p] = until
 		time.AfterFunc(offerPatience, q.again)
 	}
-	if time.Now().Before(until) {
-		return true
-	}
-	delete(q.patience, p)
-	return false
+	return time.Now().Before(until)
 }
 
 // digestOf is the same on every replica.

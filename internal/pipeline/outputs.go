@@ -29,7 +29,8 @@ type Fleets interface {
 	Delete(gateway ir.Name)
 }
 
-// Statuses is where the outcome of each object goes. Setting an outcome without parents, or ancestors, withdraws what was said of a route, or policy, before.
+// Statuses is where the outcome of each object goes. Setting an outcome without parents, or ancestors, withdraws what was said of a route,
+// or policy, before.
 type Statuses interface {
 	SetClass(key string, o outcome.Class)
 	SetGateway(key string, o outcome.Gateway)
@@ -47,8 +48,8 @@ type Statuses interface {
 type Proofs interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
 	Reach(states map[string]string, since time.Time)
-	// Refuse says that proxies of a Gateway refuse an object, or the named listeners of it if there are any, and why. Accept takes it back; a
-	// new outcome does too.
+	// Refuse says that proxies of a Gateway refuse an object, or the named listeners of it if there are any, and why. Accept takes it back;
+	// a new outcome does too.
 	Refuse(kind store.Kind, key, gateway string, listeners []string, reason string)
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.

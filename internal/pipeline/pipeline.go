@@ -3,10 +3,15 @@ package pipeline
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/limits"
+	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -17,6 +22,8 @@ type Pipeline struct {
 	quarantine *quarantine
 	metrics    *metrics
 	log        *slog.Logger
+	// fault is nil, but in tests.
+	fault func(stage, key string)
 }
 
 // Outputs are where results go. All fields are required.
@@ -40,25 +47,64 @@ func WithSystemNamespace(name string) Option {
 	return func(p *Pipeline) { p.quarantine.graph.objects.System = name }
 }
 
+// WithLimits says how much a tenant may take.
+func WithLimits(l limits.Limits) Option {
+	return func(p *Pipeline) { p.quarantine.graph.objects.Limits = l }
+}
+
+// WithClusterDomain says which DNS domain the cluster has.
+func WithClusterDomain(name string) Option {
+	return func(p *Pipeline) { p.quarantine.graph.objects.ClusterDomain = name }
+}
+
+// WithExternalHostnames says whether XBackends may lead out of the cluster, and to which addresses their names may not.
+func WithExternalHostnames(allowed bool, denied []netip.Prefix) Option {
+	return func(p *Pipeline) {
+		p.quarantine.graph.objects.NoExternalHostnames, p.quarantine.graph.deniedAddresses = !allowed, denied
+	}
+}
+
+// WithController says by which name a GatewayClass chooses this installation.
+func WithController(name gwv1.GatewayController) Option {
+	return func(p *Pipeline) { p.quarantine.graph.objects.Controller = name }
+}
+
 // WithFiles says whether Gateways may choose delivery Files.
 func WithFiles(offered bool) Option { return func(p *Pipeline) { p.quarantine.graph.files = offered } }
+
+// WithFault has fn called whenever a stage has computed something. It is for tests of what happens when a stage panics.
+func WithFault(fn func(stage, key string)) Option { return func(p *Pipeline) { p.fault = fn } }
 
 // New connects the lanes to where their results go.
 func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipeline {
 	m := newMetrics(registerer)
-	g, e := newGraph(), newEndpointGraph()
+	p := &Pipeline{metrics: m, log: slog.New(slog.DiscardHandler)}
+	set := []memo.Option{memo.ContainPanics(), memo.OnComputed(func(stage, key string) {
+		if p.fault != nil {
+			p.fault(stage, key)
+		}
+	})}
+	g, e := newGraph(set...), newEndpointGraph(set...)
 	q := newQuarantine(g, to)
-	p := &Pipeline{quarantine: q, metrics: m, log: slog.New(slog.DiscardHandler)}
+	p.quarantine = q
 	for _, set := range options {
 		set(p)
 	}
+	panicked := func(where, key, reason, stack string) {
+		m.panics.WithLabelValues(where).Inc()
+		p.log.Error("internal error, going on with what was there before; this is a bug, please report it",
+			"stage", where, "key", key, "reason", reason, "stack", stack)
+	}
+	q.panicked = panicked
 	p.config = &lane{
-		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m,
-		publish: func(b batch) {
+		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m, panicked: panicked,
+		publish: func(b batch, report memo.Report) {
 			q.remember()
 			changes, flaws := g.resourceChanges()
 			to.Proofs.Reach(to.Proxies.Apply(changes), b.since)
 			p.tell(flaws)
+			q.failures.update(report)
+			q.failures.replace(changes, flaws)
 			g.publishFleets(to.Fleets)
 			g.publishSelectors(to.Selectors)
 			g.publishStatuses(to.Statuses)
@@ -67,18 +113,22 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 	}
 	q.again = p.config.inbox.ring
 	p.endpoints = &lane{
-		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m,
+		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m, panicked: panicked,
 		apply: func(b batch) {
 			for _, c := range b.changes {
-				e.objects.Apply(c)
+				take(e.objects, c, panicked)
 			}
 		},
-		publish: func(batch) {
+		publish: func(batch, memo.Report) {
 			changes, flaws := e.changes()
 			to.Proxies.ApplyEndpoints(changes)
 			p.tell(flaws)
 		},
 	}
+	registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gatewright_pipeline_age_seconds",
+		Help: "For how long the oldest batch of changes has not been handed out.",
+	}, func() float64 { return p.Age().Seconds() }))
 	return p
 }
 
@@ -109,4 +159,10 @@ func (p *Pipeline) Run(ctx context.Context) {
 		wait.Go(func() { l.run(ctx) })
 	}
 	wait.Wait()
+}
+
+// Age is for how long the oldest batch of changes of either lane has not been handed out. A lane that hangs shows in it; what came in
+// before the first round does not.
+func (p *Pipeline) Age() time.Duration {
+	return max(p.endpoints.inbox.age(), p.config.inbox.age())
 }

@@ -16,7 +16,8 @@ import (
 const (
 	// maxRefusals bounds what is remembered of refusals between two steps, and of offers. A proxy that is not heard refuses again.
 	maxRefusals = 1024
-	// maxQuarantined bounds what a Gateway has in quarantine at one time. What is beyond it stays as it is: proxies go on with what they have.
+	// maxQuarantined bounds what a Gateway has in quarantine at one time. What is beyond it stays as it is: proxies go on with what they
+	// have.
 	maxQuarantined = 256
 	// maxReason is how much of a proxy's words is repeated.
 	maxReason = 1024
@@ -44,7 +45,8 @@ func (p *Pipeline) Refused(proxy xds.Identity, r xds.Refusal) {
 	case xds.Cluster, xds.Listener, xds.Secret:
 		p.config.inbox.refuse(refusal{group: proxy.Gateway, typ: r.Type, name: r.Name}, reason)
 	default:
-		// Endpoints belong to no object of the Gateway API, and of a whole table nothing was found to be the cause. The server has logged it.
+		// Endpoints belong to no object of the Gateway API, and of a whole table nothing was found to be the cause. The server has logged
+		// it.
 	}
 }
 
@@ -68,8 +70,8 @@ type quarantined struct {
 	refused route.Resolved
 	// good is nil where no good version is known.
 	good *route.Resolved
-	// floor is the first level that is not known to be refused too.
-	floor level
+	// goodRefused and closedRefused are the levels that are known to be refused too. A replica that knew no good version has tried none.
+	goodRefused, closedRefused bool
 	// served is the level that proxies were sent last, and shown says that other replicas know it as it is.
 	served level
 	shown  bool
@@ -79,10 +81,25 @@ type quarantined struct {
 
 // level is what is served.
 func (q *quarantined) level() level {
-	if q.floor == lastGood && q.good == nil {
+	switch {
+	case q.good != nil && !q.goodRefused:
+		return lastGood
+	case !q.closedRefused:
 		return closed
+	default:
+		return leftOut
 	}
-	return q.floor
+}
+
+// refuseLevel notes that what is served is refused too.
+func (q *quarantined) refuseLevel() {
+	switch q.level() {
+	case lastGood:
+		q.goodRefused = true
+	case closed:
+		q.closedRefused = true
+	case leftOut:
+	}
 }
 
 func (q *quarantined) instead() route.Resolved {
@@ -133,19 +150,28 @@ type quarantine struct {
 	resources map[refusal]string
 	// offers are what other replicas serve instead of a route.
 	offers map[string]offer
-	// later are refusals that wait for an offer, and patience is until when each route waits.
+	// later are refusals that wait for an offer, and patience is until when each route waits. It stays there while there is the route,
+	// which waits once: from then on this replica has seen for itself what was good.
 	later    map[refusal]string
 	patience map[place]time.Time
+	// reported is the generation of a route that its status called live when this replica saw it, and does not any more.
+	reported map[place]int64
+	// failures are told in the same way.
+	failures *failures
 	// told is what was last said.
 	told notices
 	// again has another step done.
 	again func()
+	// panicked is told of an object that could not be taken in.
+	panicked panicked
 }
 
 func newQuarantine(g *graph, to Outputs) *quarantine {
 	return &quarantine{
 		graph: g, to: to, good: map[place]route.Resolved{}, goodFilters: map[string][]ir.ExternalAuth{}, routes: map[place]*quarantined{},
-		filters: map[string]*quarantinedFilters{}, resources: map[refusal]string{}, offers: map[string]offer{}, later: map[refusal]string{}, patience: map[place]time.Time{}, told: notices{},
+		filters: map[string]*quarantinedFilters{}, resources: map[refusal]string{}, offers: map[string]offer{}, later: map[refusal]string{}, patience: map[place]time.Time{},
+		reported: map[place]int64{},
+		failures: newFailures(g), told: notices{},
 	}
 }
 
@@ -153,7 +179,7 @@ func newQuarantine(g *graph, to Outputs) *quarantine {
 func (q *quarantine) apply(b batch) {
 	q.forgetGood()
 	for _, c := range b.changes {
-		q.graph.objects.Apply(c)
+		q.noteReported(c, func() { take(q.graph.objects, c, q.panicked) })
 	}
 	for key, o := range b.offers {
 		if q.offers[key] = q.offers[key].with(o); o.refused == "" {
@@ -243,7 +269,7 @@ func (q *quarantine) refuseRoute(p place, rules []string, reason string) {
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.refused) {
 		if _, served := current.Instead[p.gateway]; served && known.level() == known.served {
-			known.floor = min(known.level()+1, leftOut)
+			known.refuseLevel()
 			q.setRoutes(p.route)
 		}
 		return
@@ -258,6 +284,9 @@ func (q *quarantine) quarantineRoute(p place, current route.Resolved, rules []st
 		entry.good = &good
 	}
 	q.routes[p] = entry
+	if _, waited := q.patience[p]; !waited {
+		q.patience[p] = time.Now()
+	}
 	q.setRoutes(p.route)
 }
 

@@ -50,7 +50,8 @@ func (g *graph) share(byPort store.Source) {
 		for _, key := range g.shared.byClass.Keys(v, class) {
 			all[key], _ = g.shared.tenants.Get(v, key)
 		}
-		return gateway.Sockets(all)
+		resolved, _ := g.classes.Get(v, class)
+		return gateway.Sockets(all, resolved.PortsPerNamespace)
 	})
 	g.shared.sockets = memo.Derive(g.memo, stageSocket, from(byPort), deepEqual[int32], func(v *store.View, key string) int32 {
 		name, _ := splitKey(key)
@@ -84,6 +85,7 @@ func (g *graph) translateShared() {
 			return translation{}
 		}
 		port.Bound = socket
+		port.LoggedAs, _ = splitKey(key)
 		return g.listener(v, key, port)
 	})
 }
@@ -100,10 +102,11 @@ func (g *graph) bound(v *store.View, r gateway.Resolved) gateway.Resolved {
 	if r.Gateway.Fleet.Shared == (ir.Name{}) || !r.Serves {
 		return r
 	}
+	class, _ := g.classes.Get(v, r.Gateway.Fleet.Class)
 	return r.Bind(func(port string) int32 {
 		socket, _ := g.shared.sockets.Get(v, r.Gateway.Name.String()+"|"+port)
 		return socket
-	})
+	}, class.PortsPerNamespace)
 }
 
 // served are the Gateways whom the proxies of a group serve.

@@ -1,7 +1,10 @@
 package pipeline
 
 import (
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/policy"
@@ -9,6 +12,7 @@ import (
 )
 
 const (
+	stageNameBudget     = "name budget"
 	stageXBackend       = "xbackend"
 	stageXBackendStatus = "xbackend status"
 	stageSelector       = "selector"
@@ -32,8 +36,24 @@ type selection struct {
 
 // resolveXBackends lists the stage that reads XBackends. It stands before those that make connections.
 func (g *graph) resolveXBackends() {
+	byNamespace := store.NewIndex(g.objects.XBackends, "XBackend.byNamespaceOfName", func(_ string, b *gwxv1alpha1.XBackend) []string {
+		if !policy.HasName(b) {
+			return nil
+		}
+		return []string{b.Namespace}
+	})
+	names := memo.Derive(g.memo, stageNameBudget, from(byNamespace), deepEqual[limits.Cutoff], func(v *store.View, namespace string) limits.Cutoff {
+		return policy.NameBudget(v, g.objects, byNamespace, namespace)
+	})
 	g.xbackends = memo.Derive(g.memo, stageXBackend, from(g.objects.XBackends), deepEqual[policy.ResolvedXBackend],
-		func(v *store.View, key string) policy.ResolvedXBackend { return policy.XBackend(v, g.objects, key) })
+		func(v *store.View, key string) policy.ResolvedXBackend {
+			b, _ := g.objects.XBackends.Get(v, key)
+			cutoff := limits.Cutoff{}
+			if b != nil {
+				cutoff, _ = names.Get(v, b.Namespace)
+			}
+			return policy.XBackend(v, g.objects, key).Within(cutoff, b)
+		})
 }
 
 // judgeXBackends lists the stages that say what becomes of XBackends, which depends on who uses them.

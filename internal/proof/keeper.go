@@ -26,8 +26,8 @@ const (
 	lateCheck = 5 * time.Second
 )
 
-// Keeper keeps account of what is proved. It is the [pipeline.Statuses] that the pipeline speaks to, and passes everything on with what the proxies have to
-// say about it.
+// Keeper keeps account of what is proved. It is the [pipeline.Statuses] that the pipeline speaks to, and passes everything on with what the
+// proxies have to say about it.
 type Keeper struct {
 	// Statuses is where outcomes go. What has nothing to do with proxies passes through.
 	pipeline.Statuses
@@ -36,13 +36,15 @@ type Keeper struct {
 	sessions *sessions
 
 	mu sync.Mutex
-	// books are by whom the proxies serve, and sharing is the name of those whom a Gateway is served with, where it has no proxies of its own.
+	// books are by whom the proxies serve, and sharing is the name of those whom a Gateway is served with, where it has no proxies of its
+	// own.
 	books   map[string]*book
 	sharing map[string]string
 	// problems is why fleets can not be brought to the cluster.
 	problems map[string]string
 	objects  map[subject]*object
 	ready    readiness
+	fronts   fronts
 	// since is when the changes that are being handed out came in.
 	since time.Time
 }
@@ -77,13 +79,14 @@ type refused struct {
 func New(statuses pipeline.Statuses, registerer prometheus.Registerer) *Keeper {
 	k := &Keeper{
 		Statuses: statuses, now: time.Now, sessions: newSessions(),
-		books: map[string]*book{}, sharing: map[string]string{}, problems: map[string]string{}, objects: map[subject]*object{}, ready: readiness{slices: map[string]map[string][]string{}},
+		books: map[string]*book{}, sharing: map[string]string{}, problems: map[string]string{}, objects: map[subject]*object{}, ready: newReadiness(), fronts: newFronts(),
 	}
 	k.metrics = newMetrics(registerer, k.oldest)
 	return k
 }
 
-// Reach says which states the proxies of groups are to have from now on, and since when that is so. Outcomes that are set until the next call belong to it.
+// Reach says which states the proxies of groups are to have from now on, and since when that is so. Outcomes that are set until the next
+// call belong to it.
 func (k *Keeper) Reach(states map[string]string, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,6 +109,7 @@ func (k *Keeper) Fleet(gateway ir.Gateway, service string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	name, group := gateway.Name.String(), gateway.Group().String()
+	k.fronts.set(name, service)
 	if service == "" {
 		k.stopSharing(name)
 		delete(k.books, name)
@@ -157,7 +161,8 @@ func (k *Keeper) ofGateway(gateway string) iter.Seq[subject] {
 	}
 }
 
-// Hinder says why a Gateway's proxies can not be supplied, and with an empty text that they can be again. Whatever waits for them says so at once.
+// Hinder says why a Gateway's proxies can not be supplied, and with an empty text that they can be again. Whatever waits for them says so
+// at once.
 func (k *Keeper) Hinder(gateway ir.Name, problem string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

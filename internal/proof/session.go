@@ -9,8 +9,8 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// sessions is what proxies say of themselves, on this replica and on others. It has a lock of its own, which nothing holds for long: it is written to from
-// within the xDS server. What changed is remembered by Gateway, so it never holds more than there are proxies.
+// sessions is what proxies say of themselves, on this replica and on others. It has a lock of its own, which nothing holds for long: it is
+// written to from within the xDS server. What changed is remembered by Gateway, so it never holds more than there are proxies.
 type sessions struct {
 	mu sync.Mutex
 	// bySource has the proxies connected to each replica; the source of this one is empty.

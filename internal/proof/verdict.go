@@ -72,6 +72,9 @@ func (k *Keeper) SetRoute(kind store.Kind, key string, o outcome.Route) {
 		judged.Parents = slices.Clone(o.Parents)
 		for i := range judged.Parents {
 			parent := &judged.Parents[i]
+			if slices.ContainsFunc(parent.Conditions, func(c outcome.Condition) bool { return c.Type == outcome.RouteProgrammed }) {
+				continue
+			}
 			condition := outcome.Condition{State: outcome.False, Reason: reasonNotAttached, Message: "no proxy serves the route for this parent; see Accepted"}
 			if parent.Gateway != "" {
 				condition = verdict(parent.Gateway)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -46,8 +48,10 @@ const (
 	firstRetry, lastRetry = 25 * time.Millisecond, time.Minute
 	// patience is how often a cache older than our last write is waited for. A cluster restored from a backup never catches up.
 	patience = 8
-	// What somebody else changed is repaired after a pause, so that two controllers that disagree do not race each other.
-	repairPause = 100 * time.Millisecond
+	// What somebody else changed is repaired after a pause that doubles with each repair of the object, so that two controllers that disagree
+	// do not race each other. It begins anew after a time without repairs.
+	firstRepair, lastRepair = 100 * time.Millisecond, time.Minute
+	repairQuiet             = 5 * time.Minute
 )
 
 // Options is what a [Writer] needs. All fields but Events, Instance and Workers are required.
@@ -99,8 +103,38 @@ type wish struct {
 	farewell bool
 	// last is the resource version of our last write of the object.
 	last string
+	// settled says that the status has shown it. Whatever is written after that is a repair.
+	settled bool
+	repairs repairs
 	// reported keeps one failure from being logged at every attempt; only the worker that holds the item touches it.
 	reported bool
+}
+
+// repairs is how long to wait before the next repair of an object, and when the last one was.
+type repairs struct {
+	pause time.Duration
+	last  time.Time
+}
+
+func (r repairs) next() time.Duration {
+	if time.Since(r.last) > repairQuiet {
+		return firstRepair
+	}
+	return r.pause
+}
+
+func (r repairs) after() repairs {
+	return repairs{pause: min(2*r.next(), lastRepair), last: time.Now()}
+}
+
+// attempt writes. One that panics has failed: what one object makes us do must not keep us from writing the others.
+func (w *wish) attempt(ctx context.Context, last string) (version string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return w.write(ctx, last)
 }
 
 // NewWriter returns a Writer that remembers outcomes, and writes them once it is started.
@@ -184,7 +218,7 @@ func (w *Writer) set(i item, farewell bool, write func(context.Context, string) 
 	defer w.mu.Unlock()
 	next := &wish{write: write, farewell: farewell}
 	if previous, ok := w.wishes[i]; ok {
-		next.last = previous.last
+		next.last, next.repairs = previous.last, previous.repairs
 	}
 	w.wishes[i] = next
 	if w.queue != nil {
@@ -197,8 +231,8 @@ func (w *Writer) Observed(kind Kind, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := item{kind, key}
-	if _, ok := w.wishes[i]; ok && w.queue != nil {
-		w.queue.AddAfter(i, repairPause)
+	if wanted, ok := w.wishes[i]; ok && w.queue != nil {
+		w.queue.AddAfter(i, wanted.repairs.next())
 	}
 }
 
@@ -281,7 +315,7 @@ func (w *Writer) process(ctx context.Context, queue workqueue.TypedRateLimitingI
 	if queue.NumRequeues(i) >= patience {
 		last = ""
 	}
-	version, err := wanted.write(ctx, last)
+	version, err := wanted.attempt(ctx, last)
 	switch {
 	case err == nil:
 		queue.Forget(i)
@@ -316,6 +350,10 @@ func (w *Writer) settle(i item, written *wish, version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	current, ok := w.wishes[i]
+	if ok && written.settled && version != "" {
+		current.repairs = current.repairs.after()
+	}
+	written.settled = true
 	switch {
 	case !ok:
 	case current == written && written.farewell:

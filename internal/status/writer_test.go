@@ -385,3 +385,54 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 		})
 	}
 }
+
+func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, newRoute())
+		b.start(t)
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		settle()
+		insist := func() {
+			route := b.route(t)
+			route.Status.Parents[0].Conditions[0].Status = metav1.ConditionFalse
+			if err := b.cluster.Status().Update(t.Context(), route); err != nil {
+				t.Fatal(err)
+			}
+			b.Observed(KindHTTPRoute, "default/r")
+		}
+		// pause is how long it takes until what somebody else wrote is repaired.
+		pause := func() time.Duration {
+			t.Helper()
+			before, since := b.sent.Load(), time.Now()
+			insist()
+			for b.sent.Load() == before {
+				time.Sleep(10 * time.Millisecond)
+				synctest.Wait()
+				if time.Since(since) > time.Hour {
+					t.Fatal("it is not repaired")
+				}
+			}
+			b.Observed(KindHTTPRoute, "default/r") // our own write
+			return time.Since(since)
+		}
+		for want := 100 * time.Millisecond; want < 2*time.Minute; want *= 2 {
+			if got := pause(); got != min(want, time.Minute) {
+				t.Errorf("it is repaired after %s, want %s", got, min(want, time.Minute))
+			}
+		}
+		if got := pause(); got != time.Minute {
+			t.Errorf("it is repaired after %s, want a minute", got)
+		}
+		before := b.sent.Load()
+		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw", "other"))
+		synctest.Wait()
+		if b.sent.Load() != before+1 {
+			t.Error("a new outcome has to wait")
+		}
+		settle()
+		if got := pause(); got != 100*time.Millisecond {
+			t.Errorf("after a while without repairs it is repaired after %s", got)
+		}
+	})
+}

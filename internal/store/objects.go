@@ -14,6 +14,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/limits"
 )
 
 // Kind names a kind of object that is watched.
@@ -62,6 +63,14 @@ type Change struct {
 type Objects struct {
 	// System is the namespace that Gatewright runs in, empty if what is there is not watched. It is set before anything is computed.
 	System string
+	// Limits is how much a tenant may take. They are set before anything is computed.
+	Limits limits.Limits
+	// ClusterDomain is the DNS domain of the cluster, empty for the usual one. It is set before anything is computed.
+	ClusterDomain string
+	// NoExternalHostnames says that XBackends may not lead out of the cluster. It is set before anything is computed.
+	NoExternalHostnames bool
+	// Controller is the name by which a GatewayClass chooses this installation, empty for the default. It is set before anything is computed.
+	Controller gwv1.GatewayController
 
 	GatewayClasses         *Table[*gwv1.GatewayClass]
 	Gateways               *Table[*gwv1.Gateway]
@@ -109,6 +118,8 @@ type Objects struct {
 // NewObjects adds the tables of all watched kinds to a Store.
 func NewObjects(s *Store) *Objects {
 	o := &Objects{
+		Limits: limits.Defaults(),
+
 		GatewayClasses:         NewTable[*gwv1.GatewayClass](s, string(GatewayClass)),
 		Gateways:               NewTable[*gwv1.Gateway](s, string(Gateway)),
 		ListenerSets:           NewTable[*gwv1.ListenerSet](s, string(ListenerSet)),

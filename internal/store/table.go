@@ -59,14 +59,18 @@ func (t *Table[V]) Each(fn func(key string)) {
 // Set stores a record and reports the change.
 func (t *Table[V]) Set(key string, row V) {
 	old, existed := t.rows[key]
+	// A row that an index can not read panics here, before anything has changed.
+	before, after := make([][]string, len(t.indexes)), make([][]string, len(t.indexes))
+	for i, index := range t.indexes {
+		if existed {
+			before[i] = index.buckets(key, old)
+		}
+		after[i] = index.buckets(key, row)
+	}
 	t.replace(key, old, existed)
 	t.rows[key] = row
-	for _, index := range t.indexes {
-		var before []string
-		if existed {
-			before = index.buckets(key, old)
-		}
-		index.move(key, before, index.buckets(key, row))
+	for i, index := range t.indexes {
+		index.move(key, before[i], after[i])
 	}
 	t.report(key, !existed)
 }

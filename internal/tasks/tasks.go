@@ -2,6 +2,9 @@ package tasks
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -18,15 +21,16 @@ const (
 type Tasks[K comparable] struct {
 	name    string
 	workers int
+	log     *slog.Logger
 
 	mu sync.Mutex
 	// queue is that of this run, nil if there is none.
 	queue workqueue.TypedRateLimitingInterface[K]
 }
 
-// New returns tasks without any. The name is for metrics.
-func New[K comparable](name string, workers int) *Tasks[K] {
-	return &Tasks[K]{name: name, workers: workers}
+// New returns tasks without any. The name is for metrics, the log for panics.
+func New[K comparable](name string, workers int, log *slog.Logger) *Tasks[K] {
+	return &Tasks[K]{name: name, workers: workers, log: log}
 }
 
 // Add has a task done, if this replica leads: elsewhere the queue would only grow.
@@ -60,7 +64,7 @@ func (t *Tasks[K]) Run(ctx context.Context, begin func(), do func(context.Contex
 	defer stop()
 	var group sync.WaitGroup
 	for range t.workers {
-		group.Go(func() { work(ctx, queue, do) })
+		group.Go(func() { t.work(ctx, queue, do) })
 	}
 	group.Wait()
 	t.set(nil)
@@ -72,7 +76,7 @@ func (t *Tasks[K]) set(queue workqueue.TypedRateLimitingInterface[K]) {
 	t.queue = queue
 }
 
-func work[K comparable](ctx context.Context, queue workqueue.TypedRateLimitingInterface[K], do func(context.Context, K) error) {
+func (t *Tasks[K]) work(ctx context.Context, queue workqueue.TypedRateLimitingInterface[K], do func(context.Context, K) error) {
 	for {
 		key, shutdown := queue.Get()
 		if shutdown {
@@ -80,7 +84,7 @@ func work[K comparable](ctx context.Context, queue workqueue.TypedRateLimitingIn
 		}
 		// A queue that is shut down still hands out what it holds.
 		if ctx.Err() == nil {
-			if err := do(ctx, key); err != nil && ctx.Err() == nil {
+			if err := t.attempt(ctx, key, do); err != nil && ctx.Err() == nil {
 				queue.AddRateLimited(key)
 			} else {
 				queue.Forget(key)
@@ -88,6 +92,18 @@ func work[K comparable](ctx context.Context, queue workqueue.TypedRateLimitingIn
 		}
 		queue.Done(key)
 	}
+}
+
+// attempt does a task. One that panics has failed: what one object makes us do must not keep us from doing the others.
+func (t *Tasks[K]) attempt(ctx context.Context, key K, do func(context.Context, K) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			t.log.ErrorContext(ctx, "internal error, trying again; this is a bug, please report it",
+				"tasks", t.name, "key", key, "reason", p, "stack", string(debug.Stack()))
+		}
+	}()
+	return do(ctx, key)
 }
 
 // Insist tries until it succeeds, and says whether it did before the context ended. Failures are told.

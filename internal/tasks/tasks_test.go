@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,7 @@ func TestATaskThatFailsIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		all := tasks.New[string]("test", 2)
+		all := tasks.New[string]("test", 2, slog.New(slog.DiscardHandler))
 		var attempts, others atomic.Int32
 		done := make(chan struct{})
 		go func() {
@@ -58,7 +59,7 @@ func TestATaskThatFailsIsDoneAgain(t *testing.T) {
 func TestARunBeginsWithNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := tasks.New[string]("test", 1)
+		all := tasks.New[string]("test", 1, slog.New(slog.DiscardHandler))
 		all.Add("before")
 		for range 2 {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -95,5 +96,35 @@ func TestInsist(t *testing.T) {
 		if tasks.Insist(ctx, func() error { return errNo }, func(error) {}) {
 			t.Error("it says that it succeeded")
 		}
+	})
+}
+
+func TestATaskThatPanicsKeepsNoOtherFromBeingDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		all := tasks.New[string]("test", 1, slog.New(slog.DiscardHandler))
+		var attempts, others atomic.Int32
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			all.Run(ctx, func() { all.Add("broken") }, func(_ context.Context, key string) error {
+				if key == "broken" {
+					attempts.Add(1)
+					panic("broken")
+				}
+				others.Add(1)
+				return nil
+			})
+		}()
+		synctest.Wait()
+		all.Add("other")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if attempts.Load() < 2 || others.Load() != 1 {
+			t.Errorf("%d attempts and %d others, want a few and one", attempts.Load(), others.Load())
+		}
+		cancel()
+		<-done
 	})
 }

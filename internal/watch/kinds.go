@@ -98,10 +98,12 @@ type Scope struct {
 	Namespaces []string
 	// System is the namespace that Gatewright runs in. Its EndpointSlices are watched in any case.
 	System string
+	// Fleets chooses the objects of fleets, nil for those of every installation.
+	Fleets labels.Selector
 }
 
-// CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments and DaemonSets our own, and of any object not the
-// fields that only its writer needs. An object it leaves out must be read without the cache.
+// CacheOptions makes a cache hold no more than is read: of Secrets the TLS ones, of Deployments and DaemonSets our own, and of any object
+// not the fields that only its writer needs. An object it leaves out must be read without the cache.
 func CacheOptions(scope Scope) cache.Options {
 	options := cache.Options{
 		DefaultTransform: trimming(trimNothing),
@@ -112,6 +114,12 @@ func CacheOptions(scope Scope) cache.Options {
 	for _, kind := range Kinds {
 		if kind.Cache != nil {
 			options.ByObject[kind.Object] = *kind.Cache
+		}
+	}
+	for object, by := range options.ByObject {
+		if by.Label != nil && scope.Fleets != nil {
+			by.Label = scope.Fleets
+			options.ByObject[object] = by
 		}
 	}
 	if len(scope.Namespaces) == 0 {

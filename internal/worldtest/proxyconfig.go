@@ -71,6 +71,9 @@ func (w World) proxyConfig() metav1.Object {
 	}
 	p.Spec.Placement = pick(w, nil, nil, new(v1alpha1.PlacementGatewrightNamespace), new(v1alpha1.PlacementShared), new(v1alpha1.PlacementShared))
 	p.Spec.Delivery = pick(w, nil, new(v1alpha1.DeliveryXDS), new(v1alpha1.DeliveryFiles))
+	if p.Spec.Delivery == nil {
+		p.Spec.DefaultGateways = new(v1alpha1.DefaultGatewaysAllowed)
+	}
 	w.told(&p.Spec)
 	if w.IntN(3) == 0 {
 		p.Spec.Patches = &v1alpha1.Patches{Deployment: w.patch(), Service: w.patch()}

@@ -3,14 +3,16 @@ package xds
 import (
 	"context"
 	"errors"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
-// errExpired ends a stream whose proof has ended. A proxy connects again with the token that has taken its place.
-var errExpired = status.Error(codes.Unauthenticated, "the token that opened this stream has expired; connect again with the current one")
+// errExpired ends a stream before its proof does. A proxy connects again with the token that has taken its place.
+var errExpired = status.Error(codes.Unauthenticated, "the token that opened this stream is at its end; connect again with the current one")
 
 type identityKey struct{}
 
@@ -20,30 +22,43 @@ func identityOf(ctx context.Context) Identity {
 	return identity
 }
 
-// admitStream and admitCall stand before everything that is registered, so nothing is open by oversight. A stream ends with the proof that opened it.
-func (s *Server) admitStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+// admitStream and admitCall stand before everything that is registered, so nothing is open by oversight. A stream ends before the proof
+// that opened it.
+func (s *Server) admitStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	ctx, cancel, err := s.admit(stream.Context())
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	err = handle(service, &admitted{ServerStream: stream, ctx: ctx})
-	if errors.Is(context.Cause(ctx), errExpired) {
-		return errExpired
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer s.contain(identityOf(ctx), func() { err = errPanicked })
+	defer s.places.take(identityOf(ctx), end)()
+	own := &admitted{ServerStream: stream, ctx: ctx, Server: s}
+	leave := own.occupy()
+	defer func() { leave(err) }()
+	defer own.watch()()
+	err = handle(service, own)
+	for _, ended := range []error{errExpired, errReplaced} {
+		if errors.Is(context.Cause(ctx), ended) {
+			return ended
+		}
 	}
 	return err
 }
 
-func (s *Server) admitCall(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+func (s *Server) admitCall(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	ctx, cancel, err := s.admit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer cancel()
+	defer s.contain(identityOf(ctx), func() { err = errPanicked })
 	return handle(ctx, request)
 }
 
-func (s *Server) admit(ctx context.Context) (context.Context, context.CancelFunc, error) {
+func (s *Server) admit(ctx context.Context) (_ context.Context, _ context.CancelFunc, err error) {
+	defer s.contain(Identity{}, func() { err = errPanicked })
 	token, err := bearerToken(ctx)
 	if err != nil {
 		return nil, nil, s.turnAway(err)
@@ -55,7 +70,7 @@ func (s *Server) admit(ctx context.Context) (context.Context, context.CancelFunc
 		}
 		return nil, nil, s.turnAway(err)
 	}
-	ctx, cancel := context.WithDeadlineCause(context.WithValue(ctx, identityKey{}, proof.Identity), proof.Expires, errExpired)
+	ctx, cancel := context.WithDeadlineCause(context.WithValue(ctx, identityKey{}, proof.Identity), s.end(proof.Expires), errExpired)
 	return ctx, cancel, nil
 }
 
@@ -65,11 +80,75 @@ func (s *Server) turnAway(err error) error {
 	return err
 }
 
-// admitted is a stream that knows whose it is.
+// end is when a stream ends that is opened now by a proof: at some time in the last fifth of what is left of it, when there is a new token
+// already. Proxies that were started together do not all come back together.
+func (s *Server) end(expires time.Time) time.Time {
+	left := time.Until(expires)
+	return expires.Add(-time.Duration(s.random() * float64(left) / 5))
+}
+
+// admitted is a stream that knows whose it is, and that does not wait for ever for one who does not read.
 type admitted struct {
 	grpc.ServerStream
 	ctx context.Context
+	*Server
+	// unread is about how many bytes the other side may not have read.
+	unread int
 }
 
 // Context implements [grpc.ServerStream].
 func (a *admitted) Context() context.Context { return a.ctx }
+
+// RecvMsg implements [grpc.ServerStream]. It is called by a goroutine that nobody else watches.
+func (a *admitted) RecvMsg(message any) (err error) {
+	defer a.contain(identityOf(a.ctx), func() { err = errPanicked })
+	return a.ServerStream.RecvMsg(message) //nolint:wrapcheck // it is the inner one's
+}
+
+// SendMsg implements [grpc.ServerStream]. It ends the connection when it takes too long.
+func (a *admitted) SendMsg(message any) error {
+	// gRPC takes the next message when the other side has read all but this much of the last one.
+	const ahead = 64 << 10
+	if m, ok := message.(proto.Message); ok {
+		a.unread = ahead + proto.Size(m)
+	}
+	defer time.AfterFunc(a.sendPatience, func() { a.giveUp("it does not read what it is sent") }).Stop()
+	return a.ServerStream.SendMsg(message) //nolint:wrapcheck // it is the inner one's
+}
+
+func (a *admitted) giveUp(reason string) {
+	identity := identityOf(a.ctx)
+	a.logger.Info("the connection of a proxy is closed", "gateway", identity.Gateway, "pod", identity.Pod, "reason", reason)
+	hangUp(a.ctx)
+}
+
+// occupy counts the stream on its connection. The returned function ends that; it is told how the stream ended.
+func (a *admitted) occupy() func(error) {
+	l, ok := lineOf(a.ctx)
+	if !ok || l.accepted == nil {
+		return func(error) {}
+	}
+	l.accepted.began()
+	return func(err error) {
+		refused := err != nil && !errors.Is(err, errExpired)
+		if l.accepted.over(a.unread, refused) {
+			hangUp(a.ctx)
+		}
+	}
+}
+
+// watch ends the connection if the stream is over and its handler does not return. The returned function ends the watch.
+func (a *admitted) watch() func() {
+	returned := make(chan struct{})
+	stop := context.AfterFunc(a.ctx, func() {
+		select {
+		case <-returned:
+		case <-time.After(endPatience):
+			a.giveUp("its stream is over, and it does not read what it was sent")
+		}
+	})
+	return func() {
+		close(returned)
+		stop()
+	}
+}

@@ -63,7 +63,7 @@ func (s *stream) handScopesAgain() bool {
 	if !own.ready() {
 		return false
 	}
-	own.hand(s.round.scopesAgain)
+	s.hand(Scope, s.round.scopesAgain)
 	s.round.scopesAgain = nil
 	return true
 }

@@ -7,8 +7,8 @@ import (
 
 // Cache holds what every proxy should have. It is safe for concurrent use.
 //
-// Locks are taken in this order: a group's, a stream's, the endpoint table's. None is held while bytes are assembled or sent, so neither a big route table nor
-// a slow proxy holds back anybody else.
+// Locks are taken in this order: a group's, a stream's, the endpoint table's. None is held while bytes are assembled or sent, so neither a
+// big route table nor a slow proxy holds back anybody else.
 type Cache struct {
 	opened    atomic.Bool
 	endpoints *endpointTable
@@ -22,7 +22,8 @@ func NewCache() *Cache {
 	return &Cache{endpoints: newEndpointTable(), groups: map[string]*group{}}
 }
 
-// Open lets proxies in. Call it when everything known at the start has been applied: a proxy that connects before would be told to remove the rest.
+// Open lets proxies in. Call it when everything known at the start has been applied: a proxy that connects before would be told to remove
+// the rest.
 func (c *Cache) Open() { c.opened.Store(true) }
 
 // Change sets or removes one resource of one Gateway.
@@ -45,11 +46,12 @@ type Change struct {
 	scope *scope
 }
 
-// Apply makes changes and tells the proxies of the Gateways concerned. All changes to one Gateway become visible together, and a proxy learns of them in the
-// order of the types, except that what is no longer needed is removed last. A change that sets what is already there costs nothing.
+// Apply makes changes and tells the proxies of the Gateways concerned. All changes to one Gateway become visible together, and a proxy
+// learns of them in the order of the types, except that what is no longer needed is removed last. A change that sets what is already there
+// costs nothing.
 //
-// It returns the state that each of these Gateways is to have now, which [Observer.Holds] repeats when a proxy has it. A state is derived from the content
-// alone, so replicas that want the same call it by the same name.
+// It returns the state that each of these Gateways is to have now, which [Observer.Holds] repeats when a proxy has it. A state is derived
+// from the content alone, so replicas that want the same call it by the same name.
 func (c *Cache) Apply(changes []Change) map[string]string {
 	byGroup := map[string][]Change{}
 	for _, change := range changes {
@@ -57,12 +59,16 @@ func (c *Cache) Apply(changes []Change) map[string]string {
 	}
 	states := make(map[string]string, len(byGroup))
 	for name, own := range byGroup {
-		g := c.lockGroup(name)
-		g.apply(own)
-		states[name] = g.state.String()
-		c.unlockGroup(g)
+		states[name] = c.applyTo(name, own)
 	}
 	return states
+}
+
+func (c *Cache) applyTo(name string, changes []Change) string {
+	g := c.lockGroup(name)
+	defer c.unlockGroup(g)
+	g.apply(changes)
+	return g.state.String()
 }
 
 // ApplyEndpoints sets load assignments by name, or removes those that are nil, and tells only the proxies that follow them.

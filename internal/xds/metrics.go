@@ -16,6 +16,7 @@ type metrics struct {
 	refusals  *prometheus.CounterVec
 	// turnedAway is by gRPC code.
 	turnedAway *prometheus.CounterVec
+	panics     prometheus.Counter
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -32,6 +33,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		turnedAway: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "gatewright_xds_turned_away_total", Help: "Calls that proved no identity.",
 		}, []string{"code"}),
+		panics: factory.NewCounter(prometheus.CounterOpts{
+			Name: "gatewright_xds_panics_total", Help: "Panics while a stream was served, which ended that stream. Each is a bug.",
+		}),
 	}
 }
 

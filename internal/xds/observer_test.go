@@ -149,7 +149,7 @@ func TestWhatIsRefusedTogetherIsSentAgainInHalves(t *testing.T) {
 	one := p.receive()
 	check(t, one, secretURL, []string{"s4"}, nil)
 	p.refuse(one, "a bad one")
-	j.expect(t, "refused secret  s4 []: a bad one")
+	j.expect(t, "refused secret  s4 []: the proxy refused it; its reason is not repeated, since it may quote the secret")
 }
 
 func TestNothingIsRemovedThatARefusedTableWasToReplace(t *testing.T) {

@@ -29,15 +29,26 @@ const (
 // search looks for the virtual hosts and routes of a refused table that the proxy does not take. Envoy does not say which it was, but it does name the
 // listeners that it refuses, so it is asked about parts of the table in listeners of their own, which bind no port: no request ever sees a probe, and a
 // proxy serves what it had before until the search is over. The proxy's next round waits for that; other proxies do not.
+//
+// Hosts are read and probes are made by the stream's own goroutine without a lock, since a table may be large and everybody who changes the
+// Gateway would wait. Meanwhile the search is in preparation, and only that goroutine touches it.
 type search struct {
+	typ     Type
+	name    string
+	version string
+
 	table  string
 	header *Resource
 	reason string
-	// todo are the sets of parts still to be judged, and asked those that the proxy was asked about and has not answered.
+	// hosts gives the hosts that the search is among. It is called once.
+	hosts func() []hostInDoubt
+
+	// preparing says that the stream's goroutine works on it, and judging that the proxy was sent probes and has not answered.
+	preparing, judging bool
+	// todo are the sets of parts still to be judged, asked those that the proxy is asked about, and probes the listeners for that.
 	todo, asked [][]part
-	// judged says that there is an answer, and verdict what it is.
-	judged  bool
-	verdict string
+	probes      []*named
+	verdict     string
 	// used is the highest number of probes the proxy holds.
 	used   int
 	guilty []part
@@ -45,6 +56,8 @@ type search struct {
 	all []part
 	// apart are the refused hosts of which each route is judged for itself, until one is found guilty.
 	apart map[string]part
+	// found is the result.
+	found []Refusal
 }
 
 // part is a virtual host, or one with a single one of its routes, or one with the configuration of its filters alone.
@@ -67,45 +80,117 @@ type hostInDoubt struct {
 }
 
 // searchTable begins a search among the virtual hosts that the refused table has otherwise than the one the proxy took last.
-func (s *stream) searchTable(table string, refused tableParts, reason string) {
-	var hosts []hostInDoubt
-	refused.hosts.changed(s.subscriptions[RouteTable].accepted[table].hosts, func(domain string, host *Resource) {
-		hosts = append(hosts, hostInDoubt{domain, host})
-	})
-	s.startSearch(table, refused.header, hosts, reason)
+func (s *stream) searchTable(p *search, refused tableParts) {
+	accepted := s.subscriptions[RouteTable].accepted[p.table].hosts
+	p.header = refused.header
+	p.hosts = func() (hosts []hostInDoubt) {
+		refused.hosts.changed(accepted, func(domain string, host *Resource) { hosts = append(hosts, hostInDoubt{domain, host}) })
+		return hosts
+	}
+	s.startSearch(p)
 }
 
 // searchScope begins a search in the virtual host of a refused scope.
-func (s *stream) searchScope(d *delivery, name, reason string) {
+func (s *stream) searchScope(p *search, d *delivery) {
 	for _, sent := range d.named {
 		refused, ok := sent.content.(*scope)
-		if !ok || sent.name != name {
+		if !ok || sent.name != p.name {
 			continue
 		}
-		table, domain, _ := strings.Cut(name, scopeSeparator)
-		if refused.host != nil {
-			s.startSearch(table, refused.header, []hostInDoubt{{domain, refused.host}}, reason)
-			continue
+		table, domain, _ := strings.Cut(p.name, scopeSeparator)
+		p.table = table
+		if refused.host == nil {
+			s.searchTable(p, tableParts{header: refused.header, hosts: refused.wild})
+			return
 		}
-		s.searchTable(table, tableParts{header: refused.header, hosts: refused.wild}, reason)
+		p.header = refused.header
+		p.hosts = func() []hostInDoubt { return []hostInDoubt{{domain, refused.host}} }
+		s.startSearch(p)
+		return
 	}
 }
 
-func (s *stream) startSearch(table string, header *Resource, hosts []hostInDoubt, reason string) {
-	p := &search{table: table, header: header, reason: reason, apart: map[string]part{}}
+// startSearch puts a search behind those that there are. There is one at most for each version of a resource, and none for an older version
+// but the one under way, so a proxy that refuses the same again and again costs no more than one that does not.
+func (s *stream) startSearch(p *search) {
+	same := func(other *search) bool { return other.typ == p.typ && other.name == p.name }
+	for _, other := range s.searches {
+		if same(other) && other.version == p.version {
+			return
+		}
+	}
+	if len(s.searches) > 1 {
+		s.searches = append(s.searches[:1], slices.DeleteFunc(s.searches[1:], same)...)
+	}
+	p.preparing = true
+	s.searches = append(s.searches, p)
+}
+
+// prepareSearches does the work that an answer of the proxy has made necessary. It is called by the stream's goroutine, without a lock.
+func (s *stream) prepareSearches() {
+	for _, p := range s.unprepared() {
+		if s.beforeSearch != nil {
+			s.beforeSearch()
+		}
+		p.prepare()
+		s.prepared(p)
+	}
+}
+
+func (s *stream) unprepared() []*search {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*search
+	for _, p := range s.searches {
+		if p.preparing {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func (s *stream) prepared(p *search) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.preparing = false
+}
+
+// prepare draws the conclusions from what is known, and makes the next probes, or the result if there is nothing more to ask.
+func (p *search) prepare() {
+	if p.hosts != nil {
+		p.read()
+	} else {
+		p.narrow()
+	}
+	if len(p.guilty) < maxGuilty {
+		count := min(len(p.todo), maxProbes)
+		p.asked, p.todo = p.todo[:count], p.todo[count:]
+	}
+	for i, parts := range p.asked {
+		if probe, err := NewResource(probeListener(i, p.header, parts)); err == nil {
+			p.probes = append(p.probes, &named{name: probeName(i), content: probe})
+		}
+	}
+	if len(p.asked) == 0 {
+		p.found = p.result()
+	}
+}
+
+// read reads the hosts that the search is among.
+func (p *search) read() {
 	var parts []part
-	for _, h := range hosts {
+	for _, h := range p.hosts() {
 		message := &routev3.VirtualHost{}
 		if h.host.read(message) == nil {
 			parts = append(parts, part{domain: h.domain, version: h.host.version, host: message})
 		}
 	}
+	p.hosts, p.apart = nil, map[string]part{}
 	p.todo = split(parts, maxProbes)
 	for _, whole := range parts {
-		whole.together, whole.reason = true, reason
+		whole.together, whole.reason = true, p.reason
 		p.all = append(p.all, whole)
 	}
-	s.searches = append(s.searches, p)
 }
 
 // split cuts a list into at most n lists of about the same length.
@@ -118,34 +203,26 @@ func split(parts []part, n int) [][]part {
 
 // judge takes the answer to the probes that were sent last.
 func (s *stream) judge(verdict string) {
-	if len(s.searches) > 0 {
-		s.searches[0].judged, s.searches[0].verdict = true, verdict
+	if len(s.searches) > 0 && s.searches[0].judging {
+		p := s.searches[0]
+		p.judging, p.preparing, p.verdict = false, true, verdict
 	}
 }
 
 // stepSearch goes on with the search, and says whether it is over.
 func (s *stream) stepSearch() bool {
 	p, own := s.searches[0], &s.subscriptions[Listener]
-	if !own.ready() || !s.answered(Listener) || len(p.asked) > 0 && !p.judged {
+	if p.preparing || p.judging || !own.ready() || !s.answered(Listener) {
 		return false
 	}
-	p.narrow()
 	r := newResponse(Listener)
 	r.probe = true
-	if len(p.guilty) < maxGuilty {
-		count := min(len(p.todo), maxProbes)
-		p.asked, p.todo = p.todo[:count], p.todo[count:]
-	}
-	for i, parts := range p.asked {
-		probe, err := NewResource(probeListener(i, p.header, parts))
-		if err != nil {
-			continue
-		}
-		r.add(probeName(i), &named{name: probeName(i), content: probe})
-	}
-	p.used = max(p.used, len(p.asked))
 	if len(p.asked) > 0 {
-		own.hand(r)
+		for _, probe := range p.probes {
+			r.add(probe.name, probe)
+		}
+		p.probes, p.judging, p.used = nil, true, max(p.used, len(p.asked))
+		s.hand(Listener, r)
 		return false
 	}
 	for i := range p.used {
@@ -154,7 +231,7 @@ func (s *stream) stepSearch() bool {
 	s.searches = s.searches[1:]
 	s.convict(p)
 	if p.used > 0 {
-		own.hand(r)
+		s.hand(Listener, r)
 	}
 	return true
 }
@@ -162,7 +239,7 @@ func (s *stream) stepSearch() bool {
 // narrow draws the conclusions from an answer.
 func (p *search) narrow() {
 	asked := p.asked
-	p.asked, p.judged = nil, false
+	p.asked = nil
 	refusals := guiltyProbes(len(asked), p.verdict)
 	for i, parts := range asked {
 		reason, refused := refusals[i]
@@ -201,8 +278,8 @@ func guiltyProbes(count int, verdict string) map[int]string {
 	return reasons
 }
 
-// convict reports what was found, as far as it is still wanted: what has changed meanwhile is sent, and judged, anew.
-func (s *stream) convict(p *search) {
+// result is what was found.
+func (p *search) result() []Refusal {
 	for _, domain := range slices.Sorted(maps.Keys(p.apart)) {
 		// Each route would do; together they would not.
 		found := p.apart[domain]
@@ -213,24 +290,34 @@ func (s *stream) convict(p *search) {
 		p.guilty = p.all[:min(len(p.all), maxGuilty)]
 	}
 	if len(p.guilty) == 0 {
-		s.observer.Refused(s.identity, Refusal{Type: RouteTable, Name: p.table, Reason: p.reason})
-		return
+		return []Refusal{{Type: RouteTable, Name: p.table, Reason: p.reason}}
 	}
-	table := s.group.tables[p.table]
+	var refusals []Refusal
 	for _, part := range p.guilty {
-		var host *Resource
-		if table != nil {
-			host = table.hosts.get(part.domain)
-		}
-		if host == nil || host.version != part.version {
-			continue
-		}
 		refusal := Refusal{
 			Type: VirtualHost, Name: part.domain, Table: p.table, Version: part.version, Reason: part.reason,
 			Filters: part.filters, Together: part.together,
 		}
 		for _, route := range routesOf(part.host) {
 			refusal.Routes = append(refusal.Routes, route.GetName())
+		}
+		refusals = append(refusals, refusal)
+	}
+	return refusals
+}
+
+// convict reports what was found, as far as it is still wanted: what has changed meanwhile is sent, and judged, anew.
+func (s *stream) convict(p *search) {
+	table := s.group.tables[p.table]
+	for _, refusal := range p.found {
+		if refusal.Type == VirtualHost {
+			var host *Resource
+			if table != nil {
+				host = table.hosts.get(refusal.Name)
+			}
+			if host == nil || host.version != refusal.Version {
+				continue
+			}
 		}
 		s.observer.Refused(s.identity, refusal)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -59,9 +60,11 @@ type options struct {
 	observer      xds.Observer
 	closed        bool
 	authenticator xds.Authenticator
+	log           io.Writer
+	prepare       func(*xds.Server)
 }
 
-// pod is the name of every proxy in these tests.
+// pod is the name of a proxy where nothing else is said.
 const pod = "pod-1"
 
 // tokenOf is the token by which the proxies of a Gateway are known.
@@ -75,7 +78,11 @@ func (anyGateway) Authenticate(_ context.Context, token string) (xds.Proof, erro
 	if !ok {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, "not a proxy")
 	}
-	return xds.Proof{Identity: xds.Identity{Gateway: group, Pod: pod}, Expires: time.Now().Add(time.Hour)}, nil
+	name := pod
+	if before, after, found := strings.Cut(group, "@"); found {
+		group, name = before, after
+	}
+	return xds.Proof{Identity: xds.Identity{Gateway: group, Pod: name}, Expires: time.Now().Add(time.Hour)}, nil
 }
 
 // bearer sends a token with each call.
@@ -95,14 +102,20 @@ func start(t *testing.T, o options) *control {
 	if o.authenticator == nil {
 		o.authenticator = anyGateway{}
 	}
+	if o.log == nil {
+		o.log = io.Discard
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
-	server := xds.NewServer(c.cache, o.authenticator, slog.New(slog.DiscardHandler), c.metrics, o.observer)
+	server := xds.NewServer(c.cache, o.authenticator, slog.New(slog.NewTextHandler(o.log, nil)), c.metrics, o.observer)
 	server.ServePeers(cachev3.NewLinearCache(peerURL), peerURL)
+	if o.prepare != nil {
+		o.prepare(server)
+	}
 	done := make(chan error, 1)
 	go func() {
 		done <- server.Serve(ctx, listener, &tls.Config{
@@ -139,12 +152,21 @@ func (c *control) dial(token string) *grpc.ClientConn {
 
 // proxy is a hand-written delta client.
 type proxy struct {
-	t         *testing.T
-	stream    discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
-	responses chan *discoveryv3.DeltaDiscoveryResponse
-	hangUp    context.CancelFunc
+	t          *testing.T
+	connection *grpc.ClientConn
+	stream     discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+	responses  chan *discoveryv3.DeltaDiscoveryResponse
+	hangUp     context.CancelFunc
+	// ended is how the stream ended; it may be read when responses is closed.
+	ended error
 	// last is the last response of each type that was received.
 	last map[string]*discoveryv3.DeltaDiscoveryResponse
+}
+
+// connectAs opens a stream of one of several proxies.
+func (c *control) connectAs(pod string) *proxy {
+	c.t.Helper()
+	return c.connect(group + "@" + pod)
 }
 
 // connect opens a stream of a proxy of a Gateway.
@@ -156,6 +178,7 @@ func (c *control) connect(group string) *proxy {
 		for {
 			response, err := p.stream.Recv()
 			if err != nil {
+				p.ended = err
 				return
 			}
 			p.responses <- response
@@ -168,11 +191,15 @@ func (c *control) connectWithoutReading(group string) *proxy {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(c.dial(tokenOf(group))).DeltaAggregatedResources(ctx)
+	connection := c.dial(tokenOf(group))
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &proxy{t: c.t, stream: stream, responses: make(chan *discoveryv3.DeltaDiscoveryResponse, 1000), hangUp: cancel, last: map[string]*discoveryv3.DeltaDiscoveryResponse{}}
+	return &proxy{
+		t: c.t, connection: connection, stream: stream, responses: make(chan *discoveryv3.DeltaDiscoveryResponse, 1000), hangUp: cancel,
+		last: map[string]*discoveryv3.DeltaDiscoveryResponse{},
+	}
 }
 
 func (p *proxy) send(request *discoveryv3.DeltaDiscoveryRequest) {

@@ -1,10 +1,26 @@
 package xds
 
 import (
-	"maps"
 	"slices"
 	"strings"
+
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 )
+
+// secretReason stands for the words of a proxy about a secret, which may hold a part of it.
+const secretReason = "the proxy refused it; its reason is not repeated, since it may quote the secret"
+
+// clipReason shortens the reason of a NACK before it is logged, stored or sent to other replicas.
+func clipReason(t Type, refusal *rpcstatus.Status) {
+	switch {
+	case refusal == nil:
+	case t == Secret:
+		refusal.Message = secretReason
+	case len(refusal.GetMessage()) > maxReason:
+		// A part of a string holds on to all of it, so it is copied.
+		refusal.Message = strings.Clone(strings.ToValidUTF8(refusal.GetMessage()[:maxReason], ""))
+	}
+}
 
 // blame finds out what of a refused response is at fault, and sees to it that the rest is not held back. It returns the resources that are
 // refused as a whole.
@@ -27,9 +43,9 @@ func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 		wanted := own.doubt(name, d.versions[name])
 		switch {
 		case t == RouteTable && wanted:
-			s.searchTable(name, d.tables[name], reason)
+			s.searchTable(&search{typ: t, name: name, version: d.versions[name], table: name, reason: reason}, d.tables[name])
 		case t == Scope && wanted:
-			s.searchScope(d, name, reason)
+			s.searchScope(&search{typ: t, name: name, version: d.versions[name], reason: reason}, d)
 		case t == Cluster || t == Listener || t == Secret:
 			refused = append(refused, Refusal{Type: t, Name: name, Version: d.versions[name], Reason: reasonOf(name, reason)})
 		}
@@ -41,27 +57,44 @@ func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 func (s *stream) refused(r Refusal) {
 	s.observer.Refused(s.identity, r)
 	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
 	s.group.refuse(r.Type, r.Name, r.Version)
-	s.group.mu.Unlock()
 }
 
 // guilty are the resources that are to blame for a refusal, none if that can not be told. Of types other than clusters and listeners a
 // refusal may mention one, but the others in the response were not applied either.
 func guilty(t Type, d *delivery, reason string) []string {
-	var sent, named []string
-	for _, name := range slices.Sorted(maps.Keys(d.versions)) {
-		if d.versions[name] == "" {
-			continue
-		}
-		sent = append(sent, name)
-		if (t == Cluster || t == Listener) && mention(name, reason) >= 0 {
-			named = append(named, name)
+	sent, last := 0, ""
+	for name, version := range d.versions {
+		if version != "" {
+			sent, last = sent+1, name
 		}
 	}
-	if len(sent) == 1 {
-		return sent
+	if sent == 1 {
+		return []string{last}
 	}
-	return named
+	if t != Cluster && t != Listener {
+		return nil
+	}
+	named := slices.DeleteFunc(mentions(reason), func(name string) bool { return d.versions[name] == "" })
+	slices.Sort(named)
+	return slices.Compact(named)
+}
+
+// mentions are the texts in a NACK that are where the name of a resource would be; see mention.
+func mentions(reason string) []string {
+	var names []string
+	for line := range strings.Lines(reason) {
+		for _, separator := range []string{", ", "(s) "} {
+			line = strings.ReplaceAll(line, separator, "\n")
+		}
+		for part := range strings.Lines(line) {
+			if name, _, found := strings.Cut(part, ": "); found {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // mention is where a NACK says what is wrong with a resource of that name, -1 if it does not. Each is on a line of its own, or behind a

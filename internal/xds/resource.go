@@ -40,12 +40,18 @@ func (r *Resource) Version() string { return r.version }
 
 func (r *Resource) body(string) *anypb.Any { return &anypb.Any{TypeUrl: r.typeURL, Value: r.value} }
 
+func (r *Resource) bytes() int { return len(r.value) }
+
 // read is the opposite of [NewResource].
 func (r *Resource) read(into proto.Message) error { return proto.Unmarshal(r.value, into) }
 
 // versioned is a resource under its name, ready to be put into a response.
 type versioned interface {
 	Version() string
+	// label is its name.
+	label() string
+	// size is about how many bytes it has on the wire.
+	size() int
 	// wire may be slow the first time, and is called without any lock. The result is shared and must not be changed.
 	wire() *discoveryv3.Resource
 }
@@ -54,6 +60,7 @@ type versioned interface {
 type content interface {
 	Version() string
 	body(name string) *anypb.Any
+	bytes() int
 }
 
 // named is content under a name.
@@ -107,6 +114,10 @@ func (n *named) Version() string {
 	}
 	return n.content.Version()
 }
+
+func (n *named) label() string { return n.name }
+
+func (n *named) size() int { return envelope + len(n.name) + n.bytes() }
 
 func (n *named) wire() *discoveryv3.Resource {
 	return &discoveryv3.Resource{Name: n.name, Version: n.Version(), Resource: n.body(n.name)}

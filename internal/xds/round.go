@@ -54,7 +54,8 @@ var (
 func (s *stream) step() bool {
 	switch s.round.phase {
 	case idle:
-		if len(s.searches) > 0 {
+		// The first listeners that a proxy is sent are its own: it is ready when it has them, and would be with nothing but probes.
+		if len(s.searches) > 0 && s.subscriptions[Listener].begun {
 			return s.stepSearch()
 		}
 		return s.begin()
@@ -169,19 +170,16 @@ func (s *stream) handHeld(t Type) bool {
 	if !own.ready() {
 		return false
 	}
-	if t == Cluster {
-		s.repeatEndpoints(r)
-	}
 	s.round.held[t] = nil
-	own.hand(r)
-	if t == Cluster {
-		s.serve(Endpoints)
-	}
+	s.hand(t, r)
 	return true
 }
 
 // answered says whether the proxy has answered everything of a type.
-func (s *stream) answered(t Type) bool { return len(s.subscriptions[t].unanswered) == 0 }
+func (s *stream) answered(t Type) bool {
+	own := &s.subscriptions[t]
+	return len(own.unanswered) == 0 && len(own.parts) == 0
+}
 
 // remove hands over the removals, and says whether none are left.
 func (s *stream) remove() bool {
@@ -201,7 +199,7 @@ func (s *stream) remove() bool {
 		own.takeRemovals(r, slices.DeleteFunc(s.round.removals[t], s.keeps(t)))
 		s.round.removals[t] = nil
 		if r = own.finish(r); r != nil {
-			own.hand(r)
+			s.hand(t, r)
 		}
 	}
 	return true
@@ -228,6 +226,6 @@ func (s *stream) answerTables() {
 		}
 	}
 	if len(r.versions) > 0 {
-		own.hand(r)
+		s.hand(RouteTable, r)
 	}
 }

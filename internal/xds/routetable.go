@@ -27,6 +27,8 @@ type routeTable struct {
 	// wild are those of the hosts that have a wildcard, and wildSum adds up their digests.
 	wild    *partTree
 	wildSum digest
+	// hostBytes and wildBytes are how much room the hosts, and those with a wildcard, take in a RouteConfiguration.
+	hostBytes, wildBytes int
 	// sum adds up the digests of all the parts, so it follows one change without looking at the others, and does not depend on their order.
 	sum digest
 	// current is the table as proxies see it, nil if it has no header.
@@ -53,9 +55,12 @@ func (t *routeTable) setHost(name string, host *Resource) bool {
 		return false
 	}
 	t.hosts = t.hosts.put(name, host)
+	more := roomOf(host) - roomOf(before)
+	t.hostBytes += more
 	if !exact(name) {
 		t.wild = t.wild.put(name, host)
 		t.wildSum = t.wildSum.replace(name, before, host)
+		t.wildBytes += more
 	}
 	t.sum = t.sum.replace("/"+name, before, host)
 	return true
@@ -66,7 +71,16 @@ func (t *routeTable) publish() {
 	t.current = nil
 	if t.header != nil {
 		t.current = &composedTable{name: t.name, version: t.sum.String(), tableParts: tableParts{header: t.header, hosts: t.hosts}}
+		t.current.bytes = len(t.header.value) + t.hostBytes
 	}
+}
+
+// roomOf is how many bytes a host takes in a RouteConfiguration.
+func roomOf(host *Resource) int {
+	if host == nil {
+		return 0
+	}
+	return protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.value))
 }
 
 // tableParts is what a version of a table is made of.
@@ -79,11 +93,16 @@ type tableParts struct {
 type composedTable struct {
 	tableParts
 	name, version string
+	bytes         int
 	once          sync.Once
 	envelope      *discoveryv3.Resource
 }
 
 func (c *composedTable) Version() string { return c.version }
+
+func (c *composedTable) label() string { return c.name }
+
+func (c *composedTable) size() int { return envelope + len(c.name) + c.bytes }
 
 func (c *composedTable) wire() *discoveryv3.Resource {
 	c.once.Do(func() {
@@ -100,7 +119,7 @@ func (c *composedTable) wire() *discoveryv3.Resource {
 func (c tableParts) assemble() []byte {
 	size := len(c.header.value)
 	c.hosts.each(func(host *Resource) {
-		size += protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.value))
+		size += roomOf(host)
 	})
 	out := append(make([]byte, 0, size), c.header.value...)
 	c.hosts.each(func(host *Resource) {

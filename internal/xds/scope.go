@@ -27,6 +27,8 @@ type scope struct {
 	header  *Resource
 	host    *Resource
 	wild    *partTree
+	// hostBytes is how much room its hosts take.
+	hostBytes int
 }
 
 // newScope takes its version from those of its parts, of which sum is the digest.
@@ -36,6 +38,11 @@ func newScope(name string, header *Resource, sum digest) *scope {
 
 // Version implements content.
 func (c *scope) Version() string { return c.version }
+
+// scopeRoom is about what the key and a salt add to a scope.
+const scopeRoom = 256
+
+func (c *scope) bytes() int { return len(c.header.value) + c.hostBytes + scopeRoom }
 
 func (c *scope) body(name string) *anypb.Any {
 	message := &routev3.ScopedRouteConfiguration{
@@ -76,11 +83,11 @@ func (g *group) changeScope(table, domain string, different *touched) {
 	case t == nil || t.header == nil:
 	case !exact(domain):
 		change.scope = newScope(change.Name, t.header, t.wildSum)
-		change.scope.wild = t.wild
+		change.scope.wild, change.scope.hostBytes = t.wild, t.wildBytes
 	default:
 		if host := t.hosts.get(domain); host != nil {
 			change.scope = newScope(change.Name, t.header, digestOf(domain, host.version))
-			change.scope.host = host
+			change.scope.host, change.scope.hostBytes = host, roomOf(host)
 		}
 	}
 	if change.scope != nil || g.resources[Scope][change.Name] != nil {

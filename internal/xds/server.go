@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"time"
 
@@ -23,8 +24,8 @@ import (
 )
 
 const (
-	// maxSent bounds a response: a proxy that connects is sent everything of a type in one.
-	maxSent = 256 << 20
+	// maxSent bounds a response. They are cut into parts long before that, see parts.go, and only one resource, or probes of one, may be larger.
+	maxSent = 512 << 20
 	// maxReceived bounds a request: a proxy that reconnects lists everything it holds of a type.
 	maxReceived = 64 << 20
 	// maxStreams is for each connection, of which a proxy needs one with one stream.
@@ -50,6 +51,11 @@ type Server struct {
 	peers         cachev3.ConfigWatcher
 	peerType      string
 	protocol      []config.XDSOption
+	places        places
+	// sendPatience, random and beforeSearch are others in tests.
+	sendPatience time.Duration
+	random       func() float64
+	beforeSearch func()
 }
 
 // NewServer returns a Server for a cache, which lets in whom the authenticator knows. The observer may be nil.
@@ -70,6 +76,8 @@ func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, r
 		metrics:       newMetrics(registerer),
 		observer:      observer,
 		protocol:      []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
+		sendPatience:  sendPatience,
+		random:        rand.Float64,
 	}
 }
 
@@ -86,14 +94,15 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 		grpc.UnaryInterceptor(s.admitCall),
 		grpc.MaxSendMsgSize(maxSent),
 		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.MaxConcurrentStreams(maxStreams),
 		// Most of the time most connections are idle.
 		grpc.ReadBufferSize(readBuffer),
 		grpc.ConnectionTimeout(handshake),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout, MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
 	)
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &service{Server: s, running: ctx})
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &service{Server: s, running: ctx, contains: true})
 	done := make(chan struct{})
 	stopping := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -101,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 		defer impatient.Stop()
 		server.GracefulStop()
 	})
-	err := server.Serve(listener)
+	err := server.Serve(newConnections(listener))
 	if !stopping() {
 		<-done
 	}
@@ -116,13 +125,15 @@ type service struct {
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
 	*Server
 	running context.Context
+	// contains says that a panic ends one stream, and not the process.
+	contains bool
 }
 
 // DeltaAggregatedResources serves one proxy. Who it is was proved before; the node it says it is must not contradict that.
 func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	ctx, cancel := context.WithCancel(connection.Context())
-	defer cancel()
-	defer context.AfterFunc(s.running, cancel)()
+	ctx, end := context.WithCancelCause(connection.Context())
+	defer end(nil)
+	defer context.AfterFunc(s.running, func() { end(nil) })()
 	identity := identityOf(ctx)
 	if identity.Peer() {
 		if s.peers == nil {
@@ -134,12 +145,22 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 		return status.Error(codes.Unavailable, "not everything is known yet")
 	}
 	group := identity.Gateway
-	proxy := &stream{identity: identity, logger: s.logger, metrics: s.metrics, observer: s.observer}
+	proxy := &stream{identity: identity, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeSearch: s.beforeSearch}
+	if s.contains {
+		proxy.panicked = func(p any) {
+			s.panicked(identity, p)
+			end(errPanicked)
+		}
+	}
 	s.cache.connect(proxy, group)
 	defer s.cache.disconnect(proxy)
 	s.metrics.connected.Inc()
 	defer s.metrics.connected.Dec()
 	s.observer.Connected(identity)
 	defer s.observer.Disconnected(identity)
-	return deltav3.NewServer(ctx, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
+	err := deltav3.NewServer(ctx, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
+	if errors.Is(context.Cause(ctx), errPanicked) {
+		return errPanicked
+	}
+	return err //nolint:wrapcheck // it is a status for the proxy
 }

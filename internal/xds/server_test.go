@@ -115,6 +115,7 @@ func TestMetricsCountWhatWasSent(t *testing.T) {
 
 	want := map[string]float64{
 		"gatewright_xds_connected_proxies":            1,
+		"gatewright_xds_panics_total":                 0,
 		"gatewright_xds_refusals_total cluster":       1,
 		"gatewright_xds_resources_sent_total cluster": 2,
 		"gatewright_xds_resources_sent_total secret":  0,

@@ -59,10 +59,28 @@ func (s *stream) doubtful() bool {
 }
 
 // awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in a
-// route table from now on would have none of them: the table has the same hosts as the scopes, and would be refused as a whole.
+// route table from now on would have none of them: the table has the same hosts as the scopes, and would be refused as a whole. A proxy that
+// has had no listener yet is given them once the scope is found, since it is in listeners that it is asked what is wrong with it.
 func (s *stream) awaitsVerdict(t Type) bool {
 	scopes := &s.subscriptions[Scope]
-	return (t == Listener || t == RouteTable) && len(scopes.careful)+len(scopes.doubted) > 0
+	switch t {
+	case Listener:
+		return scopes.searching() || len(scopes.doubted) > 0 && s.subscriptions[t].begun
+	case RouteTable:
+		return len(scopes.careful)+len(scopes.doubted) > 0
+	default:
+		return false
+	}
+}
+
+// searching says whether it is not known yet which of several resources that were refused together are to blame.
+func (s *subscription) searching() bool {
+	for name := range s.careful {
+		if _, found := s.doubted[name]; !found {
+			return true
+		}
+	}
+	return false
 }
 
 // keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it

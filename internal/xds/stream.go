@@ -24,6 +24,10 @@ type stream struct {
 	logger   *slog.Logger
 	metrics  *metrics
 	observer Observer
+	// panicked is told of a panic of somebody who works for the stream, and ends it. It is nil where a panic is to end the process.
+	panicked func(any)
+	// beforeSearch is for tests.
+	beforeSearch func()
 
 	mu sync.Mutex
 	// anchored says that the proxy has subscribed to scopes for as long as it lives; see anchor.go.
@@ -50,7 +54,7 @@ var (
 
 // CreateDeltaWatch follows a request: the proxy wants something else, or has answered, and can take one more response of the type. The returned function takes
 // that back.
-func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse) (func(), error) {
+func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse) (cancel func(), err error) {
 	t, ok := typeOf(request.GetTypeUrl())
 	if !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "resources of type %q are not served", request.GetTypeUrl())
@@ -78,6 +82,13 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 	exists := func(name string) bool { return s.group.lookup(t, name) != nil }
 	own.update(request, wanted.IsWildcard() && t.hasWildcard(), exists, s.group.names(t))
 	own.out = out
+	defer func() {
+		if cancel == nil {
+			// It panicked: the protocol closes the channel without having it taken back.
+			own.out = nil
+		}
+	}()
+	s.handRest(t)
 	s.advance()
 	return func() {
 		s.mu.Lock()
@@ -93,6 +104,7 @@ func (s *stream) CreateWatch(*cachev3.Request, cachev3.Subscription, chan cachev
 
 // notify follows a change of the group, which is locked.
 func (s *stream) notify(different *touched) {
+	defer s.contain()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for t := range wireTypes {
@@ -116,6 +128,7 @@ func (s *stream) notify(different *touched) {
 
 // notifyEndpoints follows a change of assignments. It must not need the group's lock.
 func (s *stream) notifyEndpoints(names []string) {
+	defer s.contain()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := &s.subscriptions[Endpoints]
@@ -151,7 +164,7 @@ func (s *stream) serve(t Type) {
 		own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
 	}
 	if r = own.finish(r); r != nil {
-		own.hand(r)
+		s.hand(t, r)
 	}
 }
 
@@ -173,7 +186,9 @@ func (s *stream) lookup(t Type) func(string) versioned {
 
 func (s *stream) followEndpoints(request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesSubscribe() {
-		s.group.endpoints.follow(s, name)
+		if name != wildcardName { // there is no assignment of that name, and close would not unfollow it
+			s.group.endpoints.follow(s, name)
+		}
 	}
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		s.group.endpoints.unfollow(s, name)
@@ -204,8 +219,13 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 	if !ok {
 		return nil
 	}
+	if err := s.limitNames(t, request); err != nil {
+		return err
+	}
 	refusal := request.GetErrorDetail()
+	clipReason(t, refusal)
 	found := s.takeAnswer(t, request)
+	s.prepareSearches()
 	if refusal != nil {
 		s.metrics.refusals.WithLabelValues(t.String()).Inc()
 		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "pod", s.identity.Pod, "type", t.String(), "reason", refusal.GetMessage())
@@ -243,8 +263,8 @@ func (s *stream) OnStreamDeltaResponse(_ int64, _ *discoveryv3.DeltaDiscoveryReq
 	if !ok {
 		return
 	}
-	s.mu.Lock()
-	s.subscriptions[t].sentAs(message.GetNonce())
-	s.mu.Unlock()
 	s.metrics.sent(t, message)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subscriptions[t].sentAs(message.GetNonce())
 }

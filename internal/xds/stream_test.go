@@ -289,7 +289,7 @@ func TestManyChangesAtOnceEndInTheSameState(t *testing.T) {
 	last := cluster(t, group, "last", "")
 	c.cache.Apply([]xds.Change{last, host(t, "last.example", "")})
 
-	reference := c.connect(group)
+	reference := c.connectAs("reference")
 	want := map[string]map[string]string{}
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
 		{TypeUrl: clusterURL}, {TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}}, {TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c0"}},

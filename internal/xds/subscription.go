@@ -21,6 +21,9 @@ type subscription struct {
 	names    set
 	// joined says that a round has begun since the proxy subscribed, which has told it, or will tell it, everything of the type.
 	joined bool
+	// begun says that the proxy has had resources of the type, or a response, which may have been empty. It begins to serve when it has had
+	// its first response with listeners, whatever is in it.
+	begun bool
 
 	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same version again.
 	sent map[string]string
@@ -35,6 +38,8 @@ type subscription struct {
 	salt string
 	// recorded says that a response with several resources was refused, so that the proxy may have recorded any of them for as long as it is not sent other bytes.
 	recorded bool
+	// parts are those of a response that have yet to be handed over; see parts.go.
+	parts []*response
 	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
 	unanswered []*delivery
 
@@ -46,6 +51,9 @@ type subscription struct {
 	removed set
 	// absent are names that were asked for and do not exist, which the proxy is told at once so that it does not wait.
 	absent set
+	// unknown are the names that the proxy subscribed to although they did not exist, and unknownBytes how long they are; see unknown_names.go.
+	unknown      set
+	unknownBytes int
 	// owed says that the proxy waits for a response, even an empty one.
 	owed bool
 
@@ -80,8 +88,9 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.names = set{}
 		s.sent = map[string]string{}
 		maps.Copy(s.sent, request.GetInitialResourceVersions())
+		s.begun = len(s.sent) > 0
 		s.salt = newSalt()
-		s.asked, s.changed, s.removed, s.absent, s.careful = set{}, set{}, set{}, set{}, set{}
+		s.asked, s.changed, s.removed, s.absent, s.careful, s.unknown = set{}, set{}, set{}, set{}, set{}, set{}
 		s.doubted, s.accepted = map[string]string{}, map[string]tableParts{}
 	}
 	for _, name := range request.GetResourceNamesSubscribe() {
@@ -93,13 +102,16 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 			// A client may ask again for what it has forgotten, and must be given it.
 			delete(s.sent, name)
 		}
-		s.ask(name, exists(name))
+		there := exists(name)
+		s.noteUnknown(name, !there)
+		s.ask(name, there)
 	}
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if _, ok := s.names[name]; !ok {
 			continue
 		}
 		delete(s.names, name)
+		s.noteUnknown(name, false)
 		s.forget(name)
 		if wildcard {
 			// The protocol wants an answer about what is now only covered by the wildcard.
@@ -155,6 +167,9 @@ func (s *subscription) ask(name string, exists bool) {
 
 // mark records that a wanted name is different, or gone.
 func (s *subscription) mark(name string, exists bool) {
+	if exists {
+		s.noteUnknown(name, false)
+	}
 	_, asked := s.asked[name]
 	_, changed := s.changed[name]
 	_, named := s.names[name]
@@ -192,7 +207,12 @@ func (s *subscription) forget(name string) {
 }
 
 // ready says whether a response can be handed over without waiting. Only the stream takes from out, and whoever puts into it holds the stream's lock.
-func (s *subscription) ready() bool { return s.out != nil && len(s.out) < cap(s.out) }
+func (s *subscription) ready() bool { return len(s.parts) == 0 && s.open() }
+
+// open says whether the next part of a response can be handed over.
+func (s *subscription) open() bool {
+	return s.out != nil && len(s.out) < cap(s.out) && len(s.unanswered) < maxUnanswered
+}
 
 // waiting says whether the proxy waits for an answer about names it asked for.
 func (s *subscription) waiting() bool { return len(s.asked) > 0 || len(s.absent) > 0 }
@@ -299,7 +319,11 @@ func (s *subscription) finish(r *response) *response {
 
 // hand passes a response to the stream. The subscription is not ready again before the proxy's next request.
 func (s *subscription) hand(r *response) {
-	r.salt = s.salt
+	if s.salt != "" {
+		// After a NACK, what is left of a response needs another salt than it has.
+		r.salt = s.salt
+	}
+	s.begun = true
 	s.unanswered = append(s.unanswered, &r.delivery)
 	s.out <- r
 	s.out = nil

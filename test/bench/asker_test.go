@@ -95,7 +95,9 @@ func (a *asker) untilEvery(ctx context.Context, pause time.Duration, e expectati
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
+		asked := time.Now()
 		r := a.ask(ctx, e.address, e.host)
+		p.Longest = max(p.Longest, time.Since(asked))
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s does not answer as it should within %s", e.host, patience)
 		}
@@ -117,6 +119,7 @@ func (a *asker) untilEvery(ctx context.Context, pause time.Duration, e expectati
 func (a *asker) measure(t *testing.T, e expectation, p *figures.Probe, change func() error) time.Duration {
 	t.Helper()
 	start := time.Now()
+	p.Longest = 0
 	made := make(chan error, 1)
 	go func() { made <- change() }()
 	err := a.until(t.Context(), e, p)

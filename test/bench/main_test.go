@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,5 +96,11 @@ func parseSizes(t *testing.T) []int {
 func show(run *figures.Run, gateways int) {
 	for _, table := range run.Tables(gateways) {
 		fmt.Printf("\n%s\n\n%s", table.Title, table.Markdown())
+	}
+	for _, point := range run.Points {
+		fmt.Printf("\nThe slowest probes among %d routes, idle and loaded:\n", point.Routes)
+		for _, slow := range append(slices.Clone(point.Idle.Slowest), point.Loaded.Slowest...) {
+			fmt.Println("  " + slow.String())
+		}
 	}
 }

@@ -94,7 +94,17 @@ func (s *site) probe(t *testing.T, name string, i int, p *figures.Probe) {
 	at, host := s.of(i), name+".bench.example.com"
 	route := live.HTTPRoute(name, gatewayName, host, steadyService)
 	route.Namespace = at.Namespace
-	p.Times.Add(s.ask.measure(t, appears(at.address, host), p, func() error { return at.Create(t.Context(), route) }))
+	watched := s.watcher.expect(func(o client.Object) bool {
+		r, ok := o.(*gwv1.HTTPRoute)
+		return ok && r.Namespace == at.Namespace && r.Name == name
+	})
+	start, written := time.Now(), time.Duration(0)
+	took := s.ask.measure(t, appears(at.address, host), p, func() error {
+		defer func() { written = time.Since(start) }()
+		return at.Create(t.Context(), route)
+	})
+	p.Times.Add(took)
+	p.AddSlow(figures.Parts(took, written, (<-watched).Sub(start), p.Longest))
 	s.ask.measure(t, disappears(at.address, host), p, func() error { return at.Delete(t.Context(), route) })
 }
 

@@ -89,7 +89,8 @@ last one, and no feature is left in ` + "`unsupportedFeatures`" + `.
   proxy; an attribute that is left out is named in the Accepted condition. ` + "`serviceName`" + ` is ` + "`<gateway>.<namespace>`" + ` by default. A change of the
   policy drains connections.
 - **Default Gateways.** A route with ` + "`useDefaultGateways`" + ` is treated as if it named every Gateway of ours with that ` + "`defaultScope`" + `, those it is not
-  allowed at included, which its status then says.
+  allowed at included, which its status then says. ` + "`defaultScope`" + ` counts only if the ProxyConfig of the class has ` + "`defaultGateways: Allowed`" + `: such a Gateway gets the
+  routes of others. A Gateway whose scope has no effect says so in the condition ` + "`DefaultGateway`" + `.
 - **XBackendTrafficPolicy.** The retry budget counts the requests of its interval. ` + "`minRetryRate`" + ` becomes as many retries at a time as it has in a second.
 - **CRDs.** Each kind is served while its CRD is there, also in these older versions: ReferenceGrant v1beta1, TLSRoute v1alpha3 and v1alpha2, TCPRoute and
   UDPRoute v1alpha2, BackendTLSPolicy v1alpha3. The class stays accepted; ` + "`SupportedVersion`" + ` is False when the CRDs are of another minor version

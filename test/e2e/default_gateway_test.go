@@ -17,7 +17,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestDefaultGateway attaches a route that names no Gateway to one that takes such routes, and takes it away when the Gateway no longer does.
+// TestDefaultGateway attaches a route that names no Gateway to one that takes such routes, and takes it away when the Gateway no longer does. A Gateway of a class that does not
+// allow it says so, and takes none.
 func TestDefaultGateway(t *testing.T) {
 	t.Parallel()
 	const host = "defaulted.example.com"
@@ -28,9 +29,15 @@ func TestDefaultGateway(t *testing.T) {
 	gateway := &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: "default"},
 		Spec: gwv1.GatewaySpec{
-			GatewayClassName: live.GatewayClass, DefaultScope: gwv1.GatewayDefaultScopeAll,
+			GatewayClassName: gwv1.ObjectName(w.classWith(t, map[string]any{"defaultGateways": "Allowed"})), DefaultScope: gwv1.GatewayDefaultScopeAll,
 			Listeners: []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
 		},
+	}
+	greedy := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Name: "greedy"}, Spec: *gateway.Spec.DeepCopy()}
+	greedy.Spec.GatewayClassName = live.GatewayClass
+	w.Programmed(t, greedy)
+	if !meta.IsStatusConditionFalse(greedy.Status.Conditions, "DefaultGateway") {
+		t.Errorf("the Gateway of a class without default Gateways does not say so: %+v", greedy.Status.Conditions)
 	}
 	address := w.Programmed(t, gateway)
 	if !meta.IsStatusConditionTrue(gateway.Status.Conditions, "DefaultGateway") {
@@ -43,6 +50,9 @@ func TestDefaultGateway(t *testing.T) {
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.RouteAccepted(ctx, route); err != nil {
 			return err
+		}
+		if len(route.Status.Parents) != 1 {
+			return fmt.Errorf("the route is attached to %d Gateways: %+v", len(route.Status.Parents), route.Status.Parents)
 		}
 		if ref := route.Status.Parents[0].ParentRef; ref.Name != "default" || ref.Namespace == nil || string(*ref.Namespace) != w.Namespace {
 			return fmt.Errorf("the route is attached to %+v", ref)

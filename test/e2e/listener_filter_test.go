@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,6 +72,8 @@ func TestListenerFilters(t *testing.T) {
 	expect("zoe is known", checkedHost, map[string]string{"Authorization": "zoe"}, http.StatusOK, "zoe", "[identity audit]")
 	expect("what a caller says of itself does not count", checkedHost, map[string]string{"Authorization": "zoe", "X-User": "ali"}, http.StatusOK, "zoe", "[identity audit]")
 	expect("somebody else finds no route", checkedHost, map[string]string{"Authorization": "eve"}, http.StatusNotFound, "", "[]")
+	expect("a host in capitals is the same host", strings.ToUpper(checkedHost), map[string]string{"Authorization": "zoe"}, http.StatusOK, "zoe", "[identity audit]")
+	expect("and lets nobody pass", strings.ToUpper(checkedHost), map[string]string{"X-User": "ali"}, http.StatusUnauthorized, "", "[]")
 	expect("the other listener asks nobody", freeHost, map[string]string{"X-User": "ali"}, http.StatusOK, "ali", "[]")
 	asked.Store(0)
 	expect("nobody is refused at once", checkedHost, nil, http.StatusUnauthorized, "", "[]")

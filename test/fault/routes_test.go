@@ -33,8 +33,11 @@ func manyHost(i int) string { return fmt.Sprintf("host-%05d.many.example.com", i
 func (w *world) removeRoutesAtEnd(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
-		// The test's own context is over by now.
-		if err := w.DeleteAllOf(context.Background(), &gwv1.HTTPRoute{}, client.InNamespace(w.Namespace)); err != nil {
+		// The test's own context is over by now. The API server gives up after a minute, which is not enough for thousands on a busy machine.
+		err := retry(context.Background(), 10*time.Minute, func() error {
+			return w.DeleteAllOf(context.Background(), &gwv1.HTTPRoute{}, client.InNamespace(w.Namespace))
+		})
+		if err != nil {
 			t.Errorf("delete the routes: %v", err)
 		}
 	})

@@ -61,7 +61,11 @@ func (x *subject) change(edits int) figures {
 	var f figures
 	f.RouteCPU, f.RouteTime, f.RouteBytes = each(edits, func() {
 		x.version++
-		x.plane.pipeline.Put(x.route(x.version*7919%x.Routes, x.version))
+		edited := x.version * 7919 % x.Routes
+		if x.Wide {
+			edited = 0
+		}
+		x.plane.pipeline.Put(x.route(edited, x.version))
 		<-x.plane.applied
 	})
 	f.EndpointCPU, f.EndpointTime, _ = each(edits, func() {

@@ -71,6 +71,8 @@ func run(sizes, hosts, proxies []int, edits, rounds int) (results, error) {
 	}
 	cost(&r.Single, edits, single)
 	cost(&r.Shared, max(edits/200, 10), shared)
+	wide := []site{{Routes: 10_000, Gateways: 1, Services: 1000, Endpoints: 10_000}, {Routes: 10_000, Gateways: 1, Services: 1000, Endpoints: 10_000, Wide: true}}
+	cost(&r.Wide, max(edits/200, 10), wide)
 	if err == nil && len(hosts) > 0 {
 		progress("ask hosts of %v rules", hosts)
 		r.Hosts, err = measureHosts(ctx, hosts, rounds, 2*time.Second)

@@ -14,8 +14,10 @@ import (
 type results struct {
 	Sites []figures
 	// Single are sites whose routes are all on one Gateway, and Shared one whose routes share one host.
-	Single  []figures
-	Shared  []figures
+	Single []figures
+	Shared []figures
+	// Wide is a site without and with a route that has no hostname and as many matches as there may be; this one is edited.
+	Wide    []figures
 	Hosts   []hostFigures
 	Streams []streamFigures
 }
@@ -50,7 +52,7 @@ func (r results) tables(w io.Writer) {
 	for _, t := range []struct {
 		title string
 		sites []figures
-	}{{"Routes over many Gateways", r.Sites}, {"Routes of one Gateway", r.Single}, {"Routes of one host", r.Shared}} {
+	}{{"Routes over many Gateways", r.Sites}, {"Routes of one Gateway", r.Single}, {"Routes of one host", r.Shared}, {"Hosts of one Gateway, without and with a wide route", r.Wide}} {
 		if len(t.sites) == 0 {
 			continue
 		}

@@ -19,6 +19,8 @@ type site struct {
 	Routes, Gateways, Services, Endpoints int
 	// Together has all routes share one hostname.
 	Together bool
+	// Wide has the first route be without a hostname and have as many matches as there may be.
+	Wide bool
 }
 
 const (
@@ -26,6 +28,8 @@ const (
 	namespace = "apps"
 	port      = 80
 	maxSlice  = 100
+	// widest is how many matches definitions allow a route.
+	widest = 128
 )
 
 // scaled is a site of that many routes with the proportions of the largest one: 100,000 routes over 500 Gateways, 10,000 Services and 100,000 endpoints.
@@ -82,10 +86,18 @@ func (s site) route(i, version int) store.Change {
 	}
 	ref := gwv1.HTTPBackendRef{}
 	ref.Name, ref.Port = gwv1.ObjectName(name("service", service)), new(gwv1.PortNumber(port))
-	r.Spec.Rules = []gwv1.HTTPRouteRule{{
-		Matches:     []gwv1.HTTPRouteMatch{{Path: &gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: &path}}},
-		BackendRefs: []gwv1.HTTPBackendRef{ref},
-	}}
+	paths := []string{path}
+	if s.Wide && i == 0 {
+		r.Spec.Hostnames, paths = nil, nil
+		for n := range widest {
+			paths = append(paths, fmt.Sprintf("/wide/%d/%d", n, version))
+		}
+	}
+	rule := gwv1.HTTPRouteRule{BackendRefs: []gwv1.HTTPBackendRef{ref}}
+	for _, path := range paths {
+		rule.Matches = append(rule.Matches, gwv1.HTTPRouteMatch{Path: &gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: &path}})
+	}
+	r.Spec.Rules = []gwv1.HTTPRouteRule{rule}
 	return change(store.HTTPRoute, r)
 }
 

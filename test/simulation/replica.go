@@ -96,13 +96,30 @@ func newReplica(ctx context.Context, name string, open func(context.Context, *re
 	r.board = peers.NewBoard(log)
 	r.pipeline = pipeline.New(pipeline.Outputs{
 		Proxies: r, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs, Peers: observer{r},
-	}, unregistered{})
+	}, unregistered{}, pipeline.WithLog(slog.New(loud{log.Handler()})))
 	r.server = xds.NewServer(r.cache, nil, log, unregistered{}, observer{r})
 	r.server.ServePeers(r.board, peers.TypeURL)
 	r.follower = peers.NewFollower(peers.Options{
 		Open: r.openPeer, Listener: r.proofs, Wants: r.cache.Wants, Refused: r.pipeline.Refused, Offered: r.pipeline.Offered, Node: name, Log: log,
 	})
 	return r
+}
+
+// loud ends the test when the pipeline logs an error: that it contained a panic, or that it left something out which Envoy would refuse.
+type loud struct{ slog.Handler }
+
+func (loud) Enabled(context.Context, slog.Level) bool { return true }
+
+func (loud) Handle(_ context.Context, r slog.Record) error {
+	if r.Level < slog.LevelError {
+		return nil
+	}
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += " " + a.String()
+		return true
+	})
+	panic(text)
 }
 
 // start lists the objects and does what is done before the first proxy is let in.
@@ -340,11 +357,14 @@ func (r *replica) decide(key string, o outcome.Route) {
 	}
 }
 
-// forget says that a proxy is another one from now on: what was decided before was about the one before.
-func (r *replica) forget(proxy string) {
+// forget says that what was decided before of some routes is not about a proxy as it is from now on.
+func (r *replica) forget(proxy string, of func(route string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, d := range r.decisions {
+		if !of(key) {
+			continue
+		}
 		d.ready = slices.DeleteFunc(slices.Clone(d.ready), func(name string) bool { return name == proxy })
 		r.decisions[key] = d
 	}

@@ -22,7 +22,7 @@ var pauses = []time.Duration{200 * time.Millisecond, 1100 * time.Millisecond, 16
 // settle ends all faults, lets everything arrive, and checks what must hold at rest.
 func (s *simulation) settle() {
 	deliveries := 0
-	for idle := 0; idle < len(pauses) && s.problem == ""; {
+	for idle := 0; s.problem == ""; {
 		progress := false
 		for _, a := range s.pendingActions() {
 			if s.problem == "" && s.perform(a) {
@@ -37,6 +37,9 @@ func (s *simulation) settle() {
 		if progress {
 			idle = 0
 			continue
+		}
+		if idle == len(pauses) {
+			break
 		}
 		s.sleep(pauses[idle])
 		idle++

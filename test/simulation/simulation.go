@@ -155,11 +155,7 @@ func versionOf(r *gwv1.HTTPRoute) string { return fmt.Sprintf("%s/%d", r.UID, r.
 // restart has a new Envoy in the pod.
 func (s *simulation) restart(p *proxy) {
 	s.leave(p)
-	for _, r := range s.replicas {
-		if r != nil {
-			r.forget(p.name)
-		}
-	}
+	s.undecide(p, func(string) bool { return true })
 	group := store.Key(namespace, gateways[p.gateway])
 	node := &corev3.Node{Id: p.name, Cluster: group}
 	anchor := ""
@@ -168,6 +164,15 @@ func (s *simulation) restart(p *proxy) {
 		node.Metadata = anchorMetadata
 	}
 	p.envoy = model.New(model.Options{Node: node, Anchor: anchor, Drain: drainTime, Now: time.Now})
+}
+
+// undecide says that what was decided so far of some routes says nothing about a proxy.
+func (s *simulation) undecide(p *proxy, of func(route string) bool) {
+	for _, r := range s.replicas {
+		if r != nil {
+			r.forget(p.name, of)
+		}
+	}
 }
 
 // leave has a proxy lose its stream. What is under way is lost.
@@ -187,6 +192,10 @@ func (s *simulation) connect(p *proxy, r *replica) {
 		// The replica may not know what the proxy has, and take it away.
 		s.dropClaims(func(c claim) bool { return s.proxies[c.proxy] == p })
 	}
+	// That the proxy has a route may be decided and not yet written.
+	s.undecide(p, func(route string) bool {
+		return slices.ContainsFunc(r.pending[store.HTTPRoute], func(e event) bool { return e.key == route && !e.statusOnly })
+	})
 	go func() {
 		_ = r.server.ServeStream(xds.Identity{Gateway: store.Key(namespace, gateways[p.gateway]), Pod: p.name}, l)
 		l.cancel()

@@ -1,6 +1,6 @@
 {{/* What Gatewright may do in the namespaces that it watches. */}}
 {{- define "gatewright.rules" -}}
-# What users write.
+# What users write. It is read by lists and watches alone.
 - apiGroups: [gateway.networking.k8s.io]
   resources:
     - gateways
@@ -12,16 +12,16 @@
     - udproutes
     - backendtlspolicies
     - referencegrants
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [gateway.networking.x-k8s.io]
   resources: [xbackends, xbackendtrafficpolicies, xtelemetrypolicies]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [gatewright.dev]
   resources: [proxyconfigs]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 # What is said about it.
 - apiGroups: [gateway.networking.k8s.io]
   resources:
@@ -46,6 +46,9 @@
   resources: [secrets]
   verbs: [list, watch]
 {{- if .Values.files.enabled }}
+{{- if .Values.proxy.onlyInGatewrightNamespace }}
+{{- fail "files.enabled is for proxies beside their Gateways; leave out proxy.onlyInGatewrightNamespace" }}
+{{- end }}
 # Delivery Files lays private keys into Secrets beside the proxies, and changes an annotation of their pods so that kubelets look after the files at once.
 - apiGroups: [""]
   resources: [secrets]
@@ -54,27 +57,53 @@
   resources: [pods]
   verbs: [patch]
 {{- end }}
-# The proxies of each Gateway, applied server-side in the Gateway's namespace. They are removed by the garbage collector with their
-# Gateway, and by Gatewright when the Gateway is given another class, or no longer needs them.
-# Services and ConfigMaps are also read, as backends and authorities.
+# Services that select the pods of XBackends, and backends.
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list, watch, create, patch, delete]
+{{- if .Values.proxy.onlyInGatewrightNamespace }}
+# Authorities; and proxies that were left where none are to run any more.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, delete]
 - apiGroups: [""]
   resources: [serviceaccounts]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, delete]
+- apiGroups: [apps]
+  resources: [deployments, daemonsets]
+  verbs: [get, list, watch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, delete]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [get, list, watch, delete]
+{{- else }}
+{{ include "gatewright.fleetRules" . }}
+{{- end }}
+{{- end }}
+
+{{/* What Gatewright may do where proxies run. */}}
+{{- define "gatewright.fleetRules" -}}
+# The proxies of each Gateway, applied server-side in the Gateway's namespace. They are removed by the garbage collector with their
+# Gateway, and by Gatewright when the Gateway is given another class, or no longer needs them. ConfigMaps are also read, as authorities.
+# They are watched, and restored when somebody else changes or deletes one.
+# Whoever may create workloads in a namespace can run as any of its ServiceAccounts.
 - apiGroups: [""]
-  resources: [configmaps, services]
+  resources: [serviceaccounts, configmaps]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [apps]
   resources: [deployments, daemonsets]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [autoscaling]
   resources: [horizontalpodautoscalers]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 {{- end }}
 
-{{/* The names of what has no namespace. Gatewrights that watch different namespaces do not share them. */}}
+{{/* The names of what has no namespace. Installations that watch different namespaces, or have different controller names, do not share them. */}}
 {{- define "gatewright.clusterName" -}}
-{{- if .Values.watchNamespaces }}gatewright-{{ .Release.Namespace }}{{ else }}gatewright{{ end }}
+{{- if or .Values.watchNamespaces (ne .Values.controllerName "gatewright.dev/gateway-controller") }}gatewright-{{ .Release.Namespace }}{{ else }}gatewright{{ end }}
 {{- end }}

@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,7 +46,6 @@ type Applier struct {
 	wanted map[ir.Name]ir.Gateway
 	// released is Gateways that exist and should have no fleet but the one named, which is left as it is.
 	released map[ir.Name]ir.Fleet
-	drifted  map[ir.Name]bool
 	// fleets is what is known of each fleet in the cluster. One worker at a time has a fleet.
 	fleets map[ir.Name]*fleet
 	stock  stock
@@ -59,7 +60,7 @@ func New(config Config) *Applier {
 	}
 	return &Applier{
 		Config:   config,
-		tasks:    tasks.New[ir.Name]("fleets", workers),
+		tasks:    tasks.New[ir.Name]("fleets", workers, config.Log),
 		wanted:   map[ir.Name]ir.Gateway{},
 		released: map[ir.Name]ir.Fleet{},
 		stock:    stock{},
@@ -126,16 +127,6 @@ func (a *Applier) Synced() {
 	}
 }
 
-// Drifted says that somebody else changed or deleted an object of a Gateway's fleet, so that all of it is read and applied again.
-func (a *Applier) Drifted(gateway ir.Name) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, ok := a.wanted[gateway]; ok && a.tasks.Running() {
-		a.drifted[gateway] = true
-		a.tasks.Add(gateway)
-	}
-}
-
 // Refresh looks at every fleet again; it is for a change of the certificate authority.
 func (a *Applier) Refresh() {
 	a.mu.Lock()
@@ -159,7 +150,7 @@ func (a *Applier) Start(ctx context.Context) error {
 func (a *Applier) begin() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.drifted, a.fleets, a.stock = map[ir.Name]bool{}, map[ir.Name]*fleet{}, stock{}
+	a.fleets, a.stock = map[ir.Name]*fleet{}, stock{}
 	for name := range a.wanted {
 		a.tasks.Add(name)
 	}
@@ -175,6 +166,7 @@ func (a *Applier) serve(ctx context.Context, name ir.Name) error {
 		}
 		return err
 	}
+	defer a.leave(name, fleet)
 	done, err := a.bring(ctx, gateway, fleet)
 	switch {
 	case err == nil && done:
@@ -186,7 +178,7 @@ func (a *Applier) serve(ctx context.Context, name ir.Name) error {
 		err = a.retire(ctx, name)
 	}
 	if ctx.Err() == nil {
-		a.tell(name, fleet, err)
+		a.tell(name, fleet, cmp.Or(err, a.contest(name, fleet)))
 	}
 	return err
 }
@@ -196,22 +188,44 @@ func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	gateway, ok := a.wanted[name]
-	drifted := a.drifted[name]
-	delete(a.drifted, name)
 	if !ok {
 		delete(a.fleets, name)
 		return ir.Gateway{}, nil
 	}
 	a.stock.add(name, identityOf(gateway), "")
 	known := a.fleets[name]
-	switch {
-	case known == nil || known.identity != identityOf(gateway):
+	if known == nil || known.identity != identityOf(gateway) {
 		known = newFleet(gateway)
-	case drifted:
-		known = &fleet{identity: known.identity, applied: map[string]digest{}, front: known.front, told: known.told, problem: known.problem}
 	}
+	for _, key := range known.drift.take(time.Now()) {
+		again := known.applied[key]
+		again.sum = digest{}
+		known.applied[key] = again
+	}
+	known.busy = true
 	a.fleets[name] = known
 	return gateway, known
+}
+
+// leave ends what take began. What was seen meanwhile is compared with what was applied.
+func (a *Applier) leave(name ir.Name, fleet *fleet) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fleet.busy = false
+	if a.fleets[name] == fleet {
+		a.compare(name, fleet)
+	}
+}
+
+// contest is not nil while somebody else changes a fleet again and again. It is looked at again when that may be over.
+func (a *Applier) contest(name ir.Name, fleet *fleet) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	problem := fleet.drift.problem(time.Now())
+	if problem != nil {
+		a.tasks.AddAfter(name, healQuiet+time.Second)
+	}
+	return problem
 }
 
 // tell logs and reports a problem, or its end, once for each change.

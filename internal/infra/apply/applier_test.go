@@ -16,8 +16,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -53,6 +54,11 @@ type world struct {
 	source  *fixed
 	stop    func()
 
+	// installation is which one the applier is of.
+	installation string
+	// seen is what the informers of the applier have seen.
+	seen map[string]*metav1.PartialObjectMetadata
+
 	mu      sync.Mutex
 	applied []string
 	reports []string
@@ -66,22 +72,56 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{source: &fixed{}, stop: func() {}}
+	w := &world{source: &fixed{}, stop: func() {}, seen: map[string]*metav1.PartialObjectMetadata{}}
 	w.source.Store(authority)
-	w.Client = fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			object, ok := obj.(render.Object)
-			if !ok {
-				return fmt.Errorf("unexpected %T", obj)
-			}
-			if err := w.note(*object.GetKind()); err != nil {
+	w.Client = fake.NewClientBuilder().WithReturnManagedFields().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if err := w.note(object.GetObjectKind().GroupVersionKind().Kind); err != nil {
 				return err
 			}
-			return c.Apply(ctx, obj, opts...)
+			if err := sameObject(ctx, c, object, patch); err != nil {
+				return err
+			}
+			if err := c.Patch(ctx, object, patch, opts...); err != nil || object.GetUID() != "" {
+				return err
+			}
+			return identify(ctx, c, object)
 		},
 	}).Build()
 	w.start(t)
 	return w
+}
+
+// sameObject refuses an apply that names the UID of another object, as an API server does.
+func sameObject(ctx context.Context, c client.Client, object client.Object, patch client.Patch) error {
+	data, err := patch.Data(object)
+	if err != nil {
+		return err
+	}
+	sent, existing := &unstructured.Unstructured{}, &metav1.PartialObjectMetadata{}
+	if err := sent.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	existing.SetGroupVersionKind(sent.GroupVersionKind())
+	err = c.Get(ctx, client.ObjectKeyFromObject(sent), existing)
+	if err == nil && sent.GetUID() != "" && sent.GetUID() != existing.UID {
+		return fmt.Errorf("metadata.uid: Invalid value: %q: field is immutable", sent.GetUID())
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// identify gives a new object a UID, as an API server does.
+func identify(ctx context.Context, c client.Client, object client.Object) error {
+	stored := &unstructured.Unstructured{}
+	stored.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+	if err := c.Get(ctx, client.ObjectKeyFromObject(object), stored); err != nil {
+		return err
+	}
+	stored.SetUID(uuid.NewUUID())
+	if err := c.Update(ctx, stored); err != nil {
+		return err
+	}
+	return c.Get(ctx, client.ObjectKeyFromObject(object), object)
 }
 
 // note remembers that a kind was applied, unless it is refused.
@@ -111,7 +151,7 @@ func (w *world) start(t *testing.T) {
 	t.Helper()
 	w.stop()
 	w.applier = New(Config{
-		Client: w.Client, Reader: w.Client, Settings: render.Settings{SystemNamespace: "gatewright-system"},
+		Client: w.Client, Reader: w.Client, Settings: render.Settings{SystemNamespace: "gatewright-system", Installation: w.installation},
 		Authority: w.source, Log: slog.New(slog.DiscardHandler),
 		Report: func(name ir.Name, problem error) {
 			w.mu.Lock()
@@ -185,11 +225,8 @@ func TestOnlyDifferencesAreApplied(t *testing.T) {
 		w.applier.Set(gateway)
 		expect(t, "a new port", w.after(0), []string{"Service"})
 
-		w.applier.Drifted(gateway.Name)
-		expect(t, "drift", w.after(0), everything)
-
 		w.applier.Delete(gateway.Name)
-		w.applier.Drifted(gateway.Name)
+		w.look(t)
 		expect(t, "a deleted Gateway", w.after(2*time.Hour), nil)
 		expect(t, "reports", w.reported(), []string{"shop/edge: <nil>"})
 	})
@@ -268,6 +305,7 @@ func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
 		w.after(0)
 		gateway.Fleet.UID = "uid-2"
 		w.applier.Set(gateway)
+		w.look(t)
 		expect(t, "while the old objects are there", w.after(time.Second), nil)
 		for _, object := range []client.Object{&corev1.ServiceAccount{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
 			w.get(t, object)
@@ -275,7 +313,7 @@ func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.applier.Drifted(gateway.Name)
+		w.look(t)
 		expect(t, "when they are gone", w.after(0), everything)
 	})
 }
@@ -330,9 +368,9 @@ func TestAReplicaThatDoesNotLeadOnlyRemembers(t *testing.T) {
 	applier.Set(exampleGateway())
 	applier.Set(ir.Gateway{Name: ir.Name{Namespace: "a", Name: "b"}})
 	applier.Delete(ir.Name{Namespace: "a", Name: "b"})
-	applier.Drifted(exampleGateway().Name)
+	applier.Observed(exampleGateway().Name, "Service", &metav1.PartialObjectMetadata{}, true)
 	applier.Refresh()
-	if len(applier.drifted) > 0 || len(applier.wanted) != 1 {
-		t.Errorf("%d have drifted, and %d are wanted", len(applier.drifted), len(applier.wanted))
+	if len(applier.fleets) > 0 || len(applier.wanted) != 1 {
+		t.Errorf("%d are known, and %d are wanted", len(applier.fleets), len(applier.wanted))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
@@ -34,7 +36,12 @@ func identityOf(gateway ir.Gateway) identity {
 type fleet struct {
 	identity identity
 	// applied is what was last applied of each kind, and of the number of proxies.
-	applied map[string]digest
+	applied map[string]record
+	// seen is what was last seen of each kind and not compared yet, and drift what is not as it was applied.
+	seen  map[string]sighting
+	drift drift
+	// busy says that a worker has the fleet; what is seen meanwhile is compared afterwards.
+	busy bool
 	// rendered are the kinds that the fleet consists of now.
 	rendered map[string]bool
 	// front is the name of the fleet that the Service was last made to lead to.
@@ -45,7 +52,7 @@ type fleet struct {
 }
 
 func newFleet(gateway ir.Gateway) *fleet {
-	return &fleet{identity: identityOf(gateway), applied: map[string]digest{}}
+	return &fleet{identity: identityOf(gateway), applied: map[string]record{}, seen: map[string]sighting{}}
 }
 
 var errNoAuthority = errors.New("the certificate authority is not known yet")
@@ -78,7 +85,10 @@ func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (
 	return true, a.scale(ctx, gateway, fleet)
 }
 
-const serviceKind = "Service"
+const (
+	serviceKind    = "Service"
+	deploymentKind = "Deployment"
+)
 
 // scale says how many proxies there are to be, where that is ours to say.
 func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
@@ -87,13 +97,18 @@ func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 		delete(fleet.applied, scaleKey)
 		return nil
 	}
-	return a.send(ctx, fleet, scaleKey, ScaleOwner, object, func() error { return nil })
+	// It is said of the Deployment that was just applied, and of no other.
+	return a.send(ctx, fleet, scaleKey, ScaleOwner, object, func() (precondition, error) {
+		return precondition{uid: fleet.applied[deploymentKind].uid}, nil
+	})
 }
 
 // apply sends one object if it is not what was sent last, and if what is there may be replaced.
 func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, object render.Object) error {
 	kind := *object.GetKind()
-	err := a.send(ctx, fleet, kind, FieldOwner, object, func() error { return a.guard(ctx, gateway, object) })
+	err := a.send(ctx, fleet, kind, FieldOwner, object, func() (precondition, error) {
+		return a.guard(ctx, gateway, object, fleet.applied[kind].uid)
+	})
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -102,24 +117,33 @@ func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, o
 	return err
 }
 
-// send applies an object that is not what was sent last under that key, if it is allowed. The client overwrites the object with the answer,
-// so it is encoded before.
-func (a *Applier) send(ctx context.Context, fleet *fleet, key, owner string, object render.Object, allowed func() error) error {
+// send applies an object that is not what was sent last under that key, if it is allowed.
+func (a *Applier) send(
+	ctx context.Context, fleet *fleet, key, owner string, object render.Object, allowed func() (precondition, error),
+) error {
 	name := fmt.Sprintf("%s %s/%s", *object.GetKind(), *object.GetNamespace(), *object.GetName())
 	encoded, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", name, err)
 	}
 	sum := digest(sha256.Sum256(encoded))
-	if fleet.applied[key] == sum {
+	if fleet.applied[key].sum == sum {
 		return nil
 	}
-	if err := allowed(); err != nil {
+	must, err := allowed()
+	if err != nil {
 		return err
 	}
-	if err := a.Client.Apply(ctx, object, client.FieldOwner(owner), client.ForceOwnership); err != nil {
+	patch, err := must.patch(encoded)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", name, err)
+	}
+	answer := &metav1.PartialObjectMetadata{}
+	answer.SetGroupVersionKind(schema.FromAPIVersionAndKind(*object.GetAPIVersion(), *object.GetKind()))
+	answer.Namespace, answer.Name = *object.GetNamespace(), *object.GetName()
+	if err := a.Client.Patch(ctx, answer, patch, client.FieldOwner(owner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", name, err)
 	}
-	fleet.applied[key] = sum
+	fleet.applied[key] = recordOf(sum, answer, owner)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -47,7 +48,7 @@ func TestTheNumberOfProxies(t *testing.T) {
 		step := func(what string, gateway ir.Gateway, want int32) {
 			t.Helper()
 			w.applier.Set(gateway)
-			w.applier.Drifted(gateway.Name)
+			w.applyAgain(gateway.Name)
 			w.after(0)
 			if got := w.replicas(t); got != want {
 				t.Errorf("%s: %d proxies, want %d", what, got, want)
@@ -120,8 +121,10 @@ func TestHeldFleets(t *testing.T) {
 		expect(t, "its parameters are mended", w.after(0), everything)
 		w.applier.Hold(broken)
 		expect(t, "they break again", w.after(time.Minute), nil)
-		w.applier.Drifted(broken.Name)
-		expect(t, "somebody deletes an object meanwhile", w.after(0), everything)
+		w.look(t)
+		w.remove(t, &corev1.Service{})
+		w.look(t)
+		expect(t, "somebody deletes an object meanwhile", w.after(0), []string{"Service"})
 		deployment := &appsv1.Deployment{}
 		w.get(t, deployment)
 		if image := deployment.Spec.Template.Spec.Containers[0].Image; image == "broken" {

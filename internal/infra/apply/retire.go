@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,6 +39,9 @@ func (s stock) add(gateway ir.Name, fleet identity, kind string) {
 	}
 }
 
+// ours chooses the objects of this installation. Another one may run a Gateway that we no longer do.
+func (a *Applier) ours() labels.Selector { return render.Selector(a.Settings.Installation) }
+
 // takeStock finds the fleets that an earlier leader left, and looks at their Gateways again. It goes on until it has succeeded.
 func (a *Applier) takeStock(ctx context.Context) {
 	tasks.Insist(ctx, func() error {
@@ -56,7 +60,7 @@ func (a *Applier) list(ctx context.Context) (stock, error) {
 	for _, kind := range render.Kinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := a.Reader.List(ctx, list, client.MatchingLabels{render.ManagedByLabel: render.ManagedBy}); err != nil {
+		if err := a.Reader.List(ctx, list, client.MatchingLabelsSelector{Selector: a.ours()}); err != nil {
 			return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {
@@ -184,7 +188,7 @@ func (a *Applier) removeKind(ctx context.Context, fleet identity, kind schema.Gr
 		return fmt.Errorf("getting %s %s: %w", kind.Kind, key, err)
 	}
 	owner, uid, ok := render.OwnerOf(object, a.Settings.SystemNamespace)
-	if !ok || uid != fleet.uid || object.Labels[render.ManagedByLabel] != render.ManagedBy {
+	if !ok || uid != fleet.uid || !a.ours().Matches(labels.Set(object.Labels)) {
 		return nil
 	}
 	way := metav1.DeletePropagationBackground
@@ -192,7 +196,7 @@ func (a *Applier) removeKind(ctx context.Context, fleet identity, kind schema.Gr
 		// It is there until its last pod is gone, so that everybody knows who still has to be supplied.
 		way = metav1.DeletePropagationForeground
 	}
-	err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(way))
+	err = a.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion}, client.PropagationPolicy(way))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting %s %s: %w", kind.Kind, key, err)
 	}

@@ -124,7 +124,8 @@ func runtimeLayers() *bootstrapv3.LayeredRuntime {
 	return &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
 		Name: "static",
 		LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: &structpb.Struct{Fields: map[string]*structpb.Value{
-			"re2.max_program_size.error_level": structpb.NewNumberValue(maxRegexSize),
+			"re2.max_program_size.error_level":                                  structpb.NewNumberValue(maxRegexSize),
+			"envoy.resource_limits.listener." + readyName + ".connection_limit": structpb.NewNumberValue(readyConnections),
 		}}},
 	}}}
 }

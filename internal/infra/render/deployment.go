@@ -63,6 +63,8 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 			"--config-path", configDirectory+"/"+bootstrapFile,
 			"--service-node", "$(POD_NAME)",
 			"--log-level", "warn",
+			// It warns of each copy of a request that goes out of the cluster: the addresses of those are not checked.
+			"--component-log-level", "rbac:error",
 			"--disable-hot-restart",
 		).
 		WithArgs(drainArguments(gateway)...).

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	klabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	applymetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 
@@ -29,9 +31,38 @@ const bootstrapHash = "gatewright.dev/bootstrap-hash"
 
 // labels are the Gateway's own with ours over them.
 func labels(gateway ir.Gateway) map[string]string {
+	return installed(gateway, over(chosen(gateway, gateway.Fleet.Labels), identityLabels(gateway)))
+}
+
+// serviceLabels are those of the Service, which a Gateway may label wherever it is.
+func serviceLabels(gateway ir.Gateway) map[string]string {
+	return installed(gateway, over(gateway.Fleet.Labels, identityLabels(gateway)))
+}
+
+// installed adds the label of the installation, which nobody else can set.
+func installed(gateway ir.Gateway, all map[string]string) map[string]string {
+	delete(all, ir.InstallationLabel)
+	if gateway.Fleet.Installation != "" {
+		all[ir.InstallationLabel] = gateway.Fleet.Installation
+	}
+	return all
+}
+
+// chosen are the labels or annotations that a Gateway chooses for objects other than its Service. In Gatewright's namespace there are none: webhooks, cloud identities and
+// NetworkPolicies act on those of pods and ServiceAccounts.
+func chosen(gateway ir.Gateway, wanted map[string]string) map[string]string {
+	if gateway.Fleet.Abroad != "" {
+		return nil
+	}
+	return wanted
+}
+
+// over lays maps over one another, the last one on top.
+func over(layers ...map[string]string) map[string]string {
 	all := map[string]string{}
-	maps.Copy(all, gateway.Fleet.Labels)
-	maps.Copy(all, identityLabels(gateway))
+	for _, layer := range layers {
+		maps.Copy(all, layer)
+	}
 	return all
 }
 
@@ -52,13 +83,18 @@ func identityLabels(gateway ir.Gateway) map[string]string {
 	return all
 }
 
-// annotations are the Gateway's own with others over them, and whose the object is where no owner can say so.
-func annotations(gateway ir.Gateway, others ...map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, gateway.Fleet.Annotations)
-	for _, more := range others {
-		maps.Copy(all, more)
-	}
+// annotations are the Gateway's own, and whose the object is where no owner can say so.
+func annotations(gateway ir.Gateway) map[string]string {
+	return ownedAnnotations(gateway, chosen(gateway, gateway.Fleet.Annotations))
+}
+
+// serviceAnnotations are those of the Service: the Gateway's with the parameters' over them.
+func serviceAnnotations(gateway ir.Gateway) map[string]string {
+	return ownedAnnotations(gateway, over(gateway.Fleet.Annotations, gateway.Fleet.Proxies.Service.Annotations))
+}
+
+func ownedAnnotations(gateway ir.Gateway, wanted map[string]string) map[string]string {
+	all := over(wanted)
 	if gateway.Fleet.Abroad != "" {
 		all[ir.OwnerAnnotation] = gateway.Name.String()
 	}
@@ -101,6 +137,20 @@ func OwnerOf(object metav1.Object, system string) (gateway ir.Name, uid string, 
 	}
 	name, uid := object.GetAnnotations()[ir.OwnerAnnotation], object.GetLabels()[ir.OwnerLabel]
 	return ir.ParseName(name), uid, object.GetNamespace() == system && name != "" && uid != ""
+}
+
+// Selector chooses the objects that an installation of Gatewright made, see [ir.Installation].
+func Selector(installation string) klabels.Selector {
+	ours := klabels.Set{ManagedByLabel: ManagedBy}
+	if installation != "" {
+		ours[ir.InstallationLabel] = installation
+		return klabels.SelectorFromSet(ours)
+	}
+	others, err := klabels.NewRequirement(ir.InstallationLabel, selection.DoesNotExist, nil)
+	if err != nil {
+		panic(err) // the label is a constant
+	}
+	return klabels.SelectorFromSet(ours).Add(*others)
 }
 
 // maxLabelValue is the longest value a label may have; names of Gateways and classes may be longer.

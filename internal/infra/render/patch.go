@@ -67,6 +67,16 @@ func patchService(gateway ir.Gateway, object Object) (Object, error) {
 	return result, checkService("patches.service", before, after)
 }
 
+// merge is a strategic merge patch. Kubernetes' own code is given here what the API server would have refused, so a panic is an error too.
+func merge(original []byte, patch ir.Verbatim, schema any) (changed []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return strategicpatch.StrategicMergePatch(original, []byte(patch), schema)
+}
+
 // patched applies a strategic merge patch to an object and reads it before, after, and after as what is to be applied. A field that the
 // object does not have is a mistake.
 func patched(field string, patch ir.Verbatim, object Object, before, after any, result Object) error {
@@ -74,7 +84,7 @@ func patched(field string, patch ir.Verbatim, object Object, before, after any, 
 	if err != nil {
 		return fmt.Errorf("encoding the object for %s: %w", field, err)
 	}
-	changed, err := strategicpatch.StrategicMergePatch(original, []byte(patch), before)
+	changed, err := merge(original, patch, before)
 	if err != nil {
 		return fmt.Errorf("%s can not be applied: %w", field, err)
 	}

@@ -24,7 +24,7 @@ type guarded struct {
 func refused(field, what string) error { return fmt.Errorf("%s may not change %s", field, what) }
 
 // identity are the labels by which Gatewright, and whoever it tells, knows what is its own.
-var identity = []string{ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component"}
+var identity = []string{ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component", ir.InstallationLabel}
 
 // checkMetadata lets a patch change labels, but for our own, and annotations.
 func checkMetadata(field, path string, before, after metav1.ObjectMeta) error {
@@ -52,27 +52,41 @@ func checkWorkload(field string, before, after guarded) error {
 	if err := checkMetadata(field, "spec.template.metadata", before.template.ObjectMeta, after.template.ObjectMeta); err != nil {
 		return err
 	}
-	was, is := before.template.Spec, after.template.Spec
-	envoy := func(c corev1.Container) bool {
-		return c.Name == "envoy" && c.SecurityContext.ReadOnlyRootFilesystem != nil && *c.SecurityContext.ReadOnlyRootFilesystem
-	}
-	switch {
-	case !equality.Semantic.DeepEqual(before.selector, after.selector):
+	if !equality.Semantic.DeepEqual(before.selector, after.selector) {
 		return refused(field, "spec.selector")
-	case was.ServiceAccountName != is.ServiceAccountName || is.DeprecatedServiceAccount != "":
-		return refused(field, "the ServiceAccount of the pods")
-	case is.AutomountServiceAccountToken == nil || *is.AutomountServiceAccountToken:
-		return refused(field, "automountServiceAccountToken: proxies have nothing to say to the API server")
-	case is.NodeName != "":
-		return refused(field, "nodeName; use pod.nodeSelector or pod.affinity of the ProxyConfig")
-	case is.ShareProcessNamespace != nil && *is.ShareProcessNamespace:
-		return refused(field, "shareProcessNamespace: other containers could read the proxy's keys")
+	}
+	if err := checkPod(field, before.template.Spec, after.template.Spec); err != nil {
+		return err
 	}
 	if err := checkSecurity(field, after.template); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(is.Containers, envoy) {
+	if !slices.ContainsFunc(after.template.Spec.Containers, sealedEnvoy) {
 		return refused(field, "the container envoy to be gone, or to write to its image")
+	}
+	return nil
+}
+
+// sealedEnvoy says whether a container is the proxy's, which can not write to its image.
+func sealedEnvoy(c corev1.Container) bool {
+	security := c.SecurityContext
+	return c.Name == "envoy" && security != nil && security.ReadOnlyRootFilesystem != nil && *security.ReadOnlyRootFilesystem
+}
+
+// checkPod keeps pods where they were, and the ServiceAccount they run as.
+func checkPod(field string, was, is corev1.PodSpec) error {
+	switch {
+	case was.ServiceAccountName != is.ServiceAccountName || is.DeprecatedServiceAccount != "":
+		return refused(field, "the ServiceAccount of the pods")
+	case is.AutomountServiceAccountToken == nil || *is.AutomountServiceAccountToken:
+		return refused(field, "automountServiceAccountToken: proxies have nothing to say to the API server")
+	case is.OS != nil && is.OS.Name != corev1.Linux:
+		// The restricted standard asks less of other systems.
+		return refused(field, "os: Envoy runs on Linux")
+	case is.NodeName != "":
+		return refused(field, "nodeName; use pod.nodeSelector or pod.affinity of the ProxyConfig")
+	case is.ShareProcessNamespace != nil && *is.ShareProcessNamespace:
+		return refused(field, "shareProcessNamespace: other containers could read the proxy's keys")
 	}
 	return nil
 }

@@ -1,8 +1,12 @@
 package render
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
 )
@@ -21,57 +25,7 @@ const harmless = `"securityContext":{"allowPrivilegeEscalation":false,"runAsNonR
 
 func TestPatches(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name    string
-		patch   ir.Verbatim
-		service bool
-		// flaw is a part of what is said, empty if the patch is good.
-		flaw string
-	}{
-		{"an annotation and a label", `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`, false, ""},
-		{"a strategy", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}`, false, ""},
-		{"an environment variable", inEnvoy(`"env":[{"name":"A","value":"b"}]`), false, ""},
-		{"a sidecar that is restricted", inPod(`{"containers":[{"name":"more","image":"x",` + harmless + `}]}`), false, ""},
-		{"a volume of a ConfigMap", inPod(`{"volumes":[{"name":"more","configMap":{"name":"x"}}]}`), false, ""},
-		{"a sidecar that may gain privileges", inPod(`{"containers":[{"name":"more","image":"x"}]}`), false, "allowPrivilegeEscalation"},
-		{"a privileged proxy", inEnvoy(`"securityContext":{"privileged":true}`), false, "privileged"},
-		{"an added capability", inEnvoy(`"securityContext":{"capabilities":{"add":["NET_ADMIN"]}}`), false, "unrestricted capabilities"},
-		{"capabilities that are kept", inEnvoy(`"securityContext":{"capabilities":{"$patch":"replace"}}`), false, "unrestricted capabilities"},
-		{"no security context at all", inEnvoy(`"securityContext":{"$patch":"replace"}`), false, "allowPrivilegeEscalation"},
-		{"root", inPod(`{"securityContext":{"runAsUser":0}}`), false, "runAsUser=0"},
-		{"perhaps root", inPod(`{"securityContext":{"runAsNonRoot":false}}`), false, "runAsNonRoot"},
-		{"no seccomp profile", inPod(`{"securityContext":{"seccompProfile":{"type":"Unconfined"}}}`), false, "seccompProfile"},
-		{"the host's network", inPod(`{"hostNetwork":true}`), false, "host namespaces"},
-		{"the host's processes", inPod(`{"hostPID":true}`), false, "host namespaces"},
-		{"the host's files", inPod(`{"volumes":[{"name":"host","hostPath":{"path":"/"}}]}`), false, "hostPath"},
-		{"a port of the host", inEnvoy(`"ports":[{"containerPort":80,"hostPort":80}]`), false, "hostPort"},
-		{"an unsafe sysctl", inPod(`{"securityContext":{"sysctls":[{"name":"kernel.msgmax","value":"1"}]}}`), false, "forbidden sysctls"},
-		{"a privileged init container", inPod(`{"initContainers":[{"name":"i","image":"x","securityContext":{"privileged":true}}]}`), false, "privileged"},
-		{"another ServiceAccount", inPod(`{"serviceAccountName":"admin"}`), false, "ServiceAccount"},
-		{"another ServiceAccount by its old name", inPod(`{"serviceAccount":"admin"}`), false, "ServiceAccount"},
-		{"a token for the API server", inPod(`{"automountServiceAccountToken":true}`), false, "automountServiceAccountToken"},
-		{"a token for the API server by default", inPod(`{"automountServiceAccountToken":null}`), false, "automountServiceAccountToken"},
-		{"one view of all processes", inPod(`{"shareProcessNamespace":true}`), false, "shareProcessNamespace"},
-		{"a proxy that can write to its image", inEnvoy(`"securityContext":{"readOnlyRootFilesystem":false}`), false, "write to its image"},
-		{"no proxy", inPod(`{"containers":[{"name":"envoy","$patch":"delete"},{"name":"x","image":"x",` + harmless + `}]}`), false, "envoy to be gone"},
-		{"another name", `{"metadata":{"name":"other"}}`, false, "metadata but labels"},
-		{"another namespace", `{"metadata":{"namespace":"kube-system"}}`, false, "metadata but labels"},
-		{"another owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}}`, false, "metadata but labels"},
-		{"another kind", `{"kind":"DaemonSet"}`, false, "kind"},
-		{"a finalizer", `{"metadata":{"finalizers":["a/b"]}}`, false, "metadata but labels"},
-		{"a label of ours", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"me"}}}`, false, "managed-by"},
-		{"a label of ours on pods", `{"spec":{"template":{"metadata":{"labels":{"app.kubernetes.io/instance":"other"}}}}}`, false, "instance"},
-		{"another selector", `{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`, false, "spec.selector"},
-		{"a number of proxies", `{"spec":{"replicas":5}}`, false, "spec.replicas"},
-		{"a field that does not exist", `{"spec":{"nonsense":1}}`, false, "nonsense"},
-		{"a value that does not fit", `{"spec":"x"}`, false, "patches.deployment"},
-		{"a setting of the Service", `{"spec":{"sessionAffinity":"ClientIP"}}`, true, ""},
-		{"traffic of others", `{"spec":{"externalIPs":["192.0.2.1"]}}`, true, "externalIPs"},
-		{"other pods behind the Service", `{"spec":{"selector":{"app":"other"}}}`, true, "spec.selector"},
-		{"another name for the Service", `{"metadata":{"name":"kubernetes"}}`, true, "metadata but labels"},
-		{"another type of Service", `{"spec":{"type":"ExternalName","externalName":"x"}}`, true, "spec.type"},
-	}
-	for _, test := range tests {
+	for _, test := range patchTests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			gateway := exampleGateway()
@@ -87,6 +41,117 @@ func TestPatches(t *testing.T) {
 				t.Errorf("rendering it: %v", err)
 			}
 		})
+	}
+}
+
+var patchTests = []struct {
+	name    string
+	patch   ir.Verbatim
+	service bool
+	// flaw is a part of what is said, empty if the patch is good.
+	flaw string
+}{
+	{"an annotation and a label", `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`, false, ""},
+	{"a strategy", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}`, false, ""},
+	{"an environment variable", inEnvoy(`"env":[{"name":"A","value":"b"}]`), false, ""},
+	{"a sidecar that is restricted", inPod(`{"containers":[{"name":"more","image":"x",` + harmless + `}]}`), false, ""},
+	{"a volume of a ConfigMap", inPod(`{"volumes":[{"name":"more","configMap":{"name":"x"}}]}`), false, ""},
+	{"a sidecar that may gain privileges", inPod(`{"containers":[{"name":"more","image":"x"}]}`), false, "allowPrivilegeEscalation"},
+	{"a privileged proxy", inEnvoy(`"securityContext":{"privileged":true}`), false, "privileged"},
+	{"an added capability", inEnvoy(`"securityContext":{"capabilities":{"add":["NET_ADMIN"]}}`), false, "unrestricted capabilities"},
+	{"capabilities that are kept", inEnvoy(`"securityContext":{"capabilities":{"$patch":"replace"}}`), false, "unrestricted capabilities"},
+	{"no security context at all", inEnvoy(`"securityContext":{"$patch":"replace"}`), false, "allowPrivilegeEscalation"},
+	{"root", inPod(`{"securityContext":{"runAsUser":0}}`), false, "runAsUser=0"},
+	{"perhaps root", inPod(`{"securityContext":{"runAsNonRoot":false}}`), false, "runAsNonRoot"},
+	{"no seccomp profile", inPod(`{"securityContext":{"seccompProfile":{"type":"Unconfined"}}}`), false, "seccompProfile"},
+	{"the host's network", inPod(`{"hostNetwork":true}`), false, "host namespaces"},
+	{"the host's processes", inPod(`{"hostPID":true}`), false, "host namespaces"},
+	{"the host's files", inPod(`{"volumes":[{"name":"host","hostPath":{"path":"/"}}]}`), false, "hostPath"},
+	{"a port of the host", inEnvoy(`"ports":[{"containerPort":80,"hostPort":80}]`), false, "hostPort"},
+	{"an unsafe sysctl", inPod(`{"securityContext":{"sysctls":[{"name":"kernel.msgmax","value":"1"}]}}`), false, "forbidden sysctls"},
+	{"a privileged init container", inPod(`{"initContainers":[{"name":"i","image":"x","securityContext":{"privileged":true}}]}`), false, "privileged"},
+	{"another ServiceAccount", inPod(`{"serviceAccountName":"admin"}`), false, "ServiceAccount"},
+	{"another ServiceAccount by its old name", inPod(`{"serviceAccount":"admin"}`), false, "ServiceAccount"},
+	{"a token for the API server", inPod(`{"automountServiceAccountToken":true}`), false, "automountServiceAccountToken"},
+	{"a token for the API server by default", inPod(`{"automountServiceAccountToken":null}`), false, "automountServiceAccountToken"},
+	{"one view of all processes", inPod(`{"shareProcessNamespace":true}`), false, "shareProcessNamespace"},
+	{"a proxy that can write to its image", inEnvoy(`"securityContext":{"readOnlyRootFilesystem":false}`), false, "write to its image"},
+	{"no proxy", inPod(`{"containers":[{"name":"envoy","$patch":"delete"},{"name":"x","image":"x",` + harmless + `}]}`), false, "envoy to be gone"},
+	{"another system, whose containers need no security context", inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","securityContext":null}]}`), false, "os"},
+	{"another system, and the container replaced", inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","image":"x"},{"$patch":"replace"}]}`), false, "os"},
+	{"no security context", inEnvoy(`"securityContext":null`), false, "allowPrivilegeEscalation"},
+	{"its own system", inPod(`{"os":{"name":"linux"}}`), false, ""},
+	{"a container that is nothing", inPod(`{"containers":[null]}`), false, "can not be applied"},
+	{"another name", `{"metadata":{"name":"other"}}`, false, "metadata but labels"},
+	{"another namespace", `{"metadata":{"namespace":"kube-system"}}`, false, "metadata but labels"},
+	{"another owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}}`, false, "metadata but labels"},
+	{"another kind", `{"kind":"DaemonSet"}`, false, "kind"},
+	{"a finalizer", `{"metadata":{"finalizers":["a/b"]}}`, false, "metadata but labels"},
+	{"a label of ours", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"me"}}}`, false, "managed-by"},
+	{"a label of ours on pods", `{"spec":{"template":{"metadata":{"labels":{"app.kubernetes.io/instance":"other"}}}}}`, false, "instance"},
+	{"another selector", `{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`, false, "spec.selector"},
+	{"a number of proxies", `{"spec":{"replicas":5}}`, false, "spec.replicas"},
+	{"a field that does not exist", `{"spec":{"nonsense":1}}`, false, "nonsense"},
+	{"a value that does not fit", `{"spec":"x"}`, false, "patches.deployment"},
+	{"a setting of the Service", `{"spec":{"sessionAffinity":"ClientIP"}}`, true, ""},
+	{"traffic of others", `{"spec":{"externalIPs":["192.0.2.1"]}}`, true, "externalIPs"},
+	{"other pods behind the Service", `{"spec":{"selector":{"app":"other"}}}`, true, "spec.selector"},
+	{"another name for the Service", `{"metadata":{"name":"kubernetes"}}`, true, "metadata but labels"},
+	{"another type of Service", `{"spec":{"type":"ExternalName","externalName":"x"}}`, true, "spec.type"},
+}
+
+// FuzzPatches looks for a patch that makes us panic, or that lets pods out of what checkWorkload promises.
+func FuzzPatches(f *testing.F) {
+	for _, test := range patchTests {
+		f.Add(string(test.patch), test.service)
+	}
+	f.Fuzz(func(t *testing.T, patch string, ofService bool) {
+		gateway := exampleGateway()
+		gateway.Fleet.Proxies.Patches.Workload = ir.Verbatim(patch)
+		if ofService {
+			gateway.Fleet.Proxies.Patches = ir.Patches{Service: ir.Verbatim(patch)}
+		}
+		if PatchFlaw(gateway) != "" {
+			return
+		}
+		before, after := render(t, exampleGateway(), exampleSettings(), exampleBundle), render(t, gateway, exampleSettings(), exampleBundle)
+		if got := after.service.Spec; len(got.ExternalIPs) > 0 || got.ExternalName != "" || !maps.Equal(got.Selector, before.service.Spec.Selector) {
+			t.Errorf("the Service takes traffic of others: %+v", got)
+		}
+		checkPlace(t, before.deployment.Spec.Template, after.deployment.Spec.Template)
+		for _, c := range slices.Concat(after.deployment.Spec.Template.Spec.InitContainers, after.deployment.Spec.Template.Spec.Containers) {
+			checkPrivileges(t, c)
+		}
+	})
+}
+
+// checkPlace says in other words than the code that a pod is where it was, and who it was.
+func checkPlace(t *testing.T, before, after corev1.PodTemplateSpec) {
+	t.Helper()
+	pod := after.Spec
+	if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.NodeName != "" || pod.ServiceAccountName != before.Spec.ServiceAccountName ||
+		pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+		t.Errorf("the pod leaves its place: %+v", pod)
+	}
+	if slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil }) {
+		t.Errorf("the pod has files of the node: %+v", pod.Volumes)
+	}
+	for _, label := range identity {
+		if before.Labels[label] != after.Labels[label] {
+			t.Errorf("label %s is %q, was %q", label, after.Labels[label], before.Labels[label])
+		}
+	}
+}
+
+// checkPrivileges says in other words than the code that a container has none.
+func checkPrivileges(t *testing.T, c corev1.Container) {
+	t.Helper()
+	s := c.SecurityContext
+	if s == nil || s.AllowPrivilegeEscalation == nil || s.Capabilities == nil {
+		t.Fatalf("container %s may have privileges: %+v", c.Name, s)
+	}
+	if *s.AllowPrivilegeEscalation || s.Privileged != nil && *s.Privileged || !slices.Contains(s.Capabilities.Drop, "ALL") || s.RunAsUser != nil && *s.RunAsUser == 0 {
+		t.Errorf("container %s has privileges: %+v", c.Name, s)
 	}
 }
 

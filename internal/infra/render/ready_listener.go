@@ -1,6 +1,8 @@
 package render
 
 import (
+	"time"
+
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -11,6 +13,7 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -23,6 +26,18 @@ const (
 	ReadyPath = "/ready"
 	// MetricsPath is what a proxy counts, as Prometheus reads it. Where routes come from files there is none.
 	MetricsPath = "/metrics"
+)
+
+// The port is open to every pod of the cluster, and neither overload nor the limit of all connections counts there. So it has limits of its own: a kubelet and whoever collects metrics
+// need a few short connections. Metrics are written by the thread that also takes configuration, a few at a time.
+const (
+	readyName        = "ready"
+	readyConnections = 1000
+	readyHeaders     = 5 * time.Second
+	readyIdle        = 15 * time.Second
+	readyStream      = 30 * time.Second
+	readyAge         = 5 * time.Minute
+	readyMetrics     = 4
 )
 
 // adminCluster is the administration of the proxy itself.
@@ -43,11 +58,19 @@ func readyListener(gateway ir.Gateway) (*listenerv3.Listener, error) {
 		return nil, err
 	}
 	connections := &hcmv3.HttpConnectionManager{
-		StatPrefix: "ready",
+		StatPrefix: readyName,
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
-			Name: "ready", VirtualHosts: []*routev3.VirtualHost{{Name: "ready", Domains: []string{"*"}, Routes: readyRoutes(gateway)}},
+			Name: readyName, VirtualHosts: []*routev3.VirtualHost{{Name: readyName, Domains: []string{"*"}, Routes: readyRoutes(gateway)}},
 		}},
-		HttpFilters: []*hcmv3.HttpFilter{health, router},
+		HttpFilters:           []*hcmv3.HttpFilter{health, router},
+		RequestHeadersTimeout: durationpb.New(readyHeaders),
+		RequestTimeout:        durationpb.New(readyHeaders),
+		StreamIdleTimeout:     durationpb.New(readyStream),
+		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{
+			IdleTimeout:           durationpb.New(readyIdle),
+			MaxConnectionDuration: durationpb.New(readyAge),
+		},
+		Http2ProtocolOptions: &corev3.Http2ProtocolOptions{MaxConcurrentStreams: wrapperspb.UInt32(readyMetrics)},
 	}
 	if gateway.Fleet.Delivery == ir.Files {
 		connections.RouteSpecifier = loadedRoutes()
@@ -57,9 +80,9 @@ func readyListener(gateway ir.Gateway) (*listenerv3.Listener, error) {
 		return nil, err
 	}
 	return &listenerv3.Listener{
-		Name: "ready",
+		Name: readyName,
 		// By this name its statistics are known not to be about clients.
-		StatPrefix:            ownListener + "ready",
+		StatPrefix:            ownListener + readyName,
 		Address:               socketAddress("0.0.0.0", ReadyPort),
 		BypassOverloadManager: true,
 		IgnoreGlobalConnLimit: true,
@@ -103,6 +126,11 @@ func administration() *clusterv3.Cluster {
 	return &clusterv3.Cluster{
 		Name:                 adminCluster,
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
+		CircuitBreakers: &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+			MaxConnections:     wrapperspb.UInt32(readyMetrics),
+			MaxPendingRequests: wrapperspb.UInt32(readyMetrics),
+			MaxRequests:        wrapperspb.UInt32(readyMetrics),
+		}}},
 		LoadAssignment: &endpointv3.ClusterLoadAssignment{
 			ClusterName: adminCluster,
 			Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{

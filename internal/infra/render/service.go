@@ -27,8 +27,8 @@ func service(gateway ir.Gateway) (Object, error) {
 	}
 	tuneService(spec, kind, gateway.Fleet.Proxies.Service)
 	return patchService(gateway, applycorev1.Service(gateway.Fleet.Name, gateway.FleetNamespace()).
-		WithLabels(labels(gateway)).
-		WithAnnotations(annotations(gateway, gateway.Fleet.Proxies.Service.Annotations)).
+		WithLabels(serviceLabels(gateway)).
+		WithAnnotations(serviceAnnotations(gateway)).
 		WithOwnerReferences(owners(gateway)...).
 		WithSpec(spec))
 }

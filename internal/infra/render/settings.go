@@ -17,6 +17,8 @@ const (
 type Settings struct {
 	// SystemNamespace is where the control plane runs.
 	SystemNamespace string
+	// Installation is which of several installations this is, see [ir.Installation].
+	Installation string
 	// ClusterDomain is the cluster's DNS domain; empty means [DefaultClusterDomain].
 	ClusterDomain string
 	// XDSHost and XDSPort are where proxies find the control plane; empty and zero mean its Service. Whatever the host is, the

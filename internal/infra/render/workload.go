@@ -1,7 +1,6 @@
 package render
 
 import (
-	"maps"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,19 +64,11 @@ func daemonSet(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyCon
 
 // podLabels are those of every object with the parameters' between the Gateway's own and ours.
 func podLabels(gateway ir.Gateway) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, gateway.Fleet.Labels)
-	maps.Copy(all, gateway.Fleet.Proxies.Pod.Labels)
-	maps.Copy(all, identityLabels(gateway))
-	return all
+	return over(chosen(gateway, gateway.Fleet.Labels), gateway.Fleet.Proxies.Pod.Labels, identityLabels(gateway))
 }
 
 func podAnnotations(gateway ir.Gateway, hash string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, gateway.Fleet.Annotations)
-	maps.Copy(all, gateway.Fleet.Proxies.Pod.Annotations)
-	all[bootstrapHash] = hash
-	return all
+	return over(chosen(gateway, gateway.Fleet.Annotations), gateway.Fleet.Proxies.Pod.Annotations, map[string]string{bootstrapHash: hash})
 }
 
 // place says where pods go, with which priority, and how they get their image.

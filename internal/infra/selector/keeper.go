@@ -13,12 +13,14 @@ import (
 	"github.com/gatewright/gatewright/internal/tasks"
 )
 
-// Config is what a [Keeper] works with. All fields are needed.
+// Config is what a [Keeper] works with. All fields but Installation are needed.
 type Config struct {
 	Client client.Client
 	// Reader must not be a cache: one that has not seen a Service yet would have it made twice.
 	Reader client.Reader
 	Log    *slog.Logger
+	// Installation is which of several installations this is, see [ir.Installation]. Each has Services of its own.
+	Installation string
 }
 
 // Keeper keeps a Service for every selector that is wanted. What is wanted may be said at any time and on every replica; it is done while
@@ -46,7 +48,7 @@ type wish struct {
 func New(config Config) *Keeper {
 	return &Keeper{
 		Config: config,
-		tasks:  tasks.New[ir.Name]("selectors", 1),
+		tasks:  tasks.New[ir.Name]("selectors", 1, config.Log),
 		wanted: map[ir.Name]wish{},
 		made:   map[client.ObjectKey]ir.Name{},
 		has:    map[ir.Name]int{},
@@ -121,7 +123,7 @@ func (k *Keeper) remember(services []corev1.Service) {
 	defer k.mu.Unlock()
 	for i := range services {
 		key := client.ObjectKeyFromObject(&services[i])
-		if owner, ok := ownerOf(&services[i]); ok && k.made[key] != owner {
+		if owner, ok := k.ownerOf(&services[i]); ok && k.made[key] != owner {
 			k.forget(key)
 			k.made[key] = owner
 			k.has[owner]++
@@ -165,7 +167,7 @@ func (k *Keeper) bring(ctx context.Context, backend ir.Name, w wish) error {
 	kept := false
 	for i := range found.Items {
 		service := &found.Items[i]
-		if owner, ok := ownerOf(service); !ok || owner != backend {
+		if owner, ok := k.ownerOf(service); !ok || owner != backend {
 			continue
 		}
 		if w.selector == nil || kept {
@@ -184,6 +186,9 @@ func (k *Keeper) bring(ctx context.Context, backend ir.Name, w wish) error {
 		return nil
 	}
 	service := Render(*w.selector)
+	if k.Installation != "" {
+		service.Labels[ir.InstallationLabel] = k.Installation
+	}
 	if err := k.Client.Create(ctx, service); err != nil {
 		return fmt.Errorf("creating a Service: %w", err)
 	}

@@ -174,6 +174,23 @@ func TestKeeperAfterAnotherLeader(t *testing.T) {
 			}
 		})
 	})
+	t.Run("what another installation made stays, and is not used", func(t *testing.T) {
+		t.Parallel()
+		theirs := made("a", "1")
+		theirs.Labels[ir.InstallationLabel] = "blue"
+		lead(t, []client.Object{theirs}, func(t *testing.T, s *site) {
+			s.Release(shop().Backend, "1")
+			s.only(t)
+			s.Set(shop())
+			if list := s.services(t); len(list) != 2 {
+				t.Errorf("there are %d Services", len(list))
+			}
+			s.Release(shop().Backend, "1")
+			if got := s.only(t); got.Name != "a" {
+				t.Errorf("left: %s", got.Name)
+			}
+		})
+	})
 	t.Run("what nobody has spoken of stays", func(t *testing.T) {
 		t.Parallel()
 		lead(t, []client.Object{made("a", "1")}, func(t *testing.T, s *site) { s.only(t) })

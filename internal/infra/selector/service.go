@@ -49,10 +49,10 @@ func correct(service *corev1.Service, s ir.Selector) bool {
 	return true
 }
 
-// ownerOf is the XBackend that a Service was made for, and false for one that was not made here.
-func ownerOf(service *corev1.Service) (ir.Name, bool) {
+// ownerOf is the XBackend that a Service was made for, and false for one that this installation did not make.
+func (k *Keeper) ownerOf(service *corev1.Service) (ir.Name, bool) {
 	owner := metav1.GetControllerOfNoCopy(service)
-	if owner == nil || owner.Kind != kind || service.Labels[managedByLabel] != managedBy || service.Labels[Label] != string(owner.UID) {
+	if owner == nil || owner.Kind != kind || service.Labels[managedByLabel] != managedBy || service.Labels[ir.InstallationLabel] != k.Installation || service.Labels[Label] != string(owner.UID) {
 		return ir.Name{}, false
 	}
 	return ir.Name{Namespace: service.Namespace, Name: owner.Name}, true

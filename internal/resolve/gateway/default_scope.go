@@ -5,30 +5,50 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
 // conditionDefaultGateway is the word of GEP-3793, for which the module of the standard has no name.
 const conditionDefaultGateway = "DefaultGateway"
 
-// defaultScope is which routes the Gateway takes that do not name it, empty for none.
-func defaultScope(gw *gwv1.Gateway) string {
+// reasonNotAllowed is why a Gateway that asks to be a default one is none.
+const reasonNotAllowed = "NotAllowed"
+
+// defaultScope is which routes the Gateway takes that do not name it, empty for none. Whoever writes a Gateway chooses its scope and which namespaces it takes routes from, so only
+// a class can say that routes of others may come to it.
+func defaultScope(gw *gwv1.Gateway, class ResolvedClass) string {
+	if !class.DefaultGateways {
+		return ""
+	}
+	return wantedScope(gw)
+}
+
+func wantedScope(gw *gwv1.Gateway) string {
 	if gw.Spec.DefaultScope == gwv1.GatewayDefaultScopeNone {
 		return ""
 	}
 	return string(gw.Spec.DefaultScope)
 }
 
-// defaultGateway says that the Gateway takes routes that do not name it.
-func defaultGateway(gw *gwv1.Gateway) []outcome.Condition {
-	scope := defaultScope(gw)
-	if scope == "" {
+// defaultGateway says whether the Gateway takes routes that do not name it, if it asks for them.
+func defaultGateway(gw *gwv1.Gateway, class ResolvedClass) []outcome.Condition {
+	scope := wantedScope(gw)
+	switch {
+	case scope == "":
 		return nil
+	case !class.DefaultGateways:
+		return []outcome.Condition{{
+			Type: conditionDefaultGateway, State: outcome.False, Reason: reasonNotAllowed,
+			Message: fmt.Sprintf("defaultScope %s has no effect: GatewayClass %s does not allow default Gateways; have routes name the Gateway, or have the ProxyConfig of the class say "+
+				"`defaultGateways: %s`", scope, gw.Spec.GatewayClassName, v1alpha1.DefaultGatewaysAllowed),
+		}}
+	default:
+		return []outcome.Condition{{
+			Type: conditionDefaultGateway, State: outcome.True, Reason: conditionDefaultGateway,
+			Message: fmt.Sprintf("Gateway has default scope %s: routes that use default Gateways are attached as if they named it", scope),
+		}}
 	}
-	return []outcome.Condition{{
-		Type: conditionDefaultGateway, State: outcome.True, Reason: conditionDefaultGateway,
-		Message: fmt.Sprintf("Gateway has default scope %s: routes that use default Gateways are attached as if they named it", scope),
-	}}
 }
 
 // Scopes is under what routes find the Gateway without naming it.

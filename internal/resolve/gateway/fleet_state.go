@@ -50,7 +50,8 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		condition.Reason = string(gwv1.GatewayReasonProgrammed)
 		condition.Message = fmt.Sprintf("%d proxies serve the Gateway", available)
 		if fleet.Shared != (ir.Name{}) {
-			condition.Message += fmt.Sprintf(", and others of class %s", fleet.Class)
+			// Their number would be a write of every Gateway's status whenever a pod comes or goes.
+			condition.Message = fmt.Sprintf("the proxies of class %s serve the Gateway, and others of the class", fleet.Class)
 		}
 		if fleet.Delivery == ir.Files {
 			condition.Message += "; they are supplied by files, which are not acknowledged: what a proxy refuses of them is said in its log only"

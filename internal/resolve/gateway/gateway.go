@@ -60,13 +60,13 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[Resolve
 		Listeners:         listeners,
 		Sets:              sets,
 		Accepted:          acceptance(gw, listeners[:len(gw.Spec.Listeners)]),
-		Conditions:        slices.Concat(resolvedRefs(gw, problem), insecureValidation(gw), defaultGateway(gw)),
+		Conditions:        slices.Concat(resolvedRefs(gw, problem), insecureValidation(gw), defaultGateway(gw, class)),
 		ClientCertificate: certificate,
-		DefaultScope:      defaultScope(gw),
+		DefaultScope:      defaultScope(gw, class),
 		Generation:        gw.Generation,
 	}
 	r.judgeSets()
-	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet(gw)}
+	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet(objects, gw)}
 	r.sound = r.Accepted.State == outcome.True
 	if r.sound {
 		r.Gateway.Ports = ports(r.Listeners)
@@ -82,6 +82,7 @@ func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv
 	s, problem := parameters(v, objects, gw, class)
 	wanted, wrong := proxies(s.spec)
 	r.Gateway.Fleet.Proxies, r.Gateway.Fleet.Delivery = wanted, delivery(s.spec)
+	r.Gateway.Fleet.Placed = placed(s, gw.Namespace, objects.System)
 	problem = cmp.Or(problem, wrong)
 	if problem == "" {
 		problem = takeServiceType(&r.Gateway.Fleet)
@@ -158,11 +159,13 @@ func (r Resolved) Hold(problem string) Resolved {
 	return r
 }
 
-func fleet(gw *gwv1.Gateway) ir.Fleet {
+func fleet(objects *store.Objects, gw *gwv1.Gateway) ir.Fleet {
 	f := ir.Fleet{
 		Name:  ir.FleetName(gw.Name, string(gw.Spec.GatewayClassName)),
 		UID:   string(gw.UID),
 		Class: string(gw.Spec.GatewayClassName),
+
+		Installation: Installation(objects.Controller),
 	}
 	if infra := gw.Spec.Infrastructure; infra != nil {
 		f.Labels = make(map[string]string, len(infra.Labels))

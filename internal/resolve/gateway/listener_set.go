@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
@@ -131,16 +132,34 @@ func notAllowed(v *store.View, objects *store.Objects, gw *gwv1.Gateway, set *gw
 func mergeSets(v *store.View, objects *store.Objects, gw *gwv1.Gateway) ([]entry, []Set) {
 	entries := ownEntries(gw)
 	var sets []Set
+	taken := map[string]int{}
 	for _, set := range attachedSets(v, objects, store.KeyOf(gw)) {
 		verdict := Set{Key: store.KeyOf(set)}
 		if message := notAllowed(v, objects, gw, set); message != "" {
 			verdict.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
+		} else if message := beyondLimits(objects.Limits, set, len(entries), taken[set.Namespace]); message != "" {
+			verdict.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
 		} else {
 			entries = append(entries, setEntries(set)...)
+			taken[set.Namespace] += len(set.Spec.Listeners)
 		}
 		sets = append(sets, verdict)
 	}
 	return entries, sets
+}
+
+// beyondLimits says why a Gateway has no room for a ListenerSet, if it has none: all is how many listeners there are before it, and own how many of
+// them are from its namespace.
+func beyondLimits(l limits.Limits, set *gwv1.ListenerSet, all, own int) string {
+	n := len(set.Spec.Listeners)
+	switch {
+	case all+n > l.Listeners:
+		return fmt.Sprintf("the Gateway would have %d listeners, and %d are allowed; remove some, or use another Gateway", all+n, l.Listeners)
+	case own+n > l.NamespaceListeners:
+		return fmt.Sprintf("the ListenerSets of namespace %s would have %d listeners at the Gateway, and %d are allowed; remove some, or use another Gateway",
+			set.Namespace, own+n, l.NamespaceListeners)
+	}
+	return ""
 }
 
 // judgeSets gives each ListenerSet that has no verdict yet one, and opens the listeners of what is accepted.

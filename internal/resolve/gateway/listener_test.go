@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
@@ -197,6 +199,27 @@ func TestAForeignClassIsNotOurs(t *testing.T) {
 	objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: c}\nspec: {controllerName: example.com/x}")
 	if gateway.Class(nil, objects, "c").Ours {
 		t.Error("a foreign GatewayClass is ours")
+	}
+}
+
+func TestAnInstallationServesTheClassesThatNameIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, controller string
+		ours             bool
+	}{
+		{"the default name", "", false},
+		{"its own name", "example.com/x", true},
+		{"another name", "example.com/y", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: c}\nspec: {controllerName: example.com/x}")
+			objects.Controller = gwv1.GatewayController(c.controller)
+			if class := gateway.Class(nil, objects, "c"); class.Ours != c.ours || class.Foreign == c.ours {
+				t.Errorf("got %+v", class)
+			}
+		})
 	}
 }
 

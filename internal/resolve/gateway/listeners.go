@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -35,8 +36,9 @@ type ParentListener struct {
 	Accepted   bool
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
-	// Filters are known only to [TableListeners]: no route depends on them.
+	// Filters, and that each of its hosts is looked up by itself, are known only to [TableListeners]: no route depends on them.
 	Filters []ir.ExternalAuth
+	ByHost  bool
 }
 
 // ParentKey names a parent of routes: `<namespace>/<name>` for a Gateway, `<kind>/<namespace>/<name>` for any other kind.
@@ -76,11 +78,29 @@ func TableListeners(v *store.View, gateways *store.Table[Resolved], gateway, tab
 	for _, l := range r.Listeners {
 		if l.Open && l.Table == table {
 			listener := forRoutes(l)
-			listener.Filters = l.Filters
+			listener.Filters, listener.ByHost = l.Filters, r.byHost(l)
 			listeners = append(listeners, listener)
 		}
 	}
 	return listeners
+}
+
+// FallsThrough says whether requests for a hostname of the listener of that ID fall through to wider ones, so that rules need not be repeated.
+func (r Resolved) FallsThrough(id string) bool {
+	i := slices.IndexFunc(r.Listeners, func(l Listener) bool { return l.ID == id })
+	return i >= 0 && r.byHost(r.Listeners[i]) && len(r.Listeners[i].Filters) == 0
+}
+
+// byHost says whether each host of a listener is looked up by itself: whether the chain it is in does so.
+func (r Resolved) byHost(l Listener) bool {
+	for _, port := range r.Gateway.Ports {
+		for _, c := range port.Chains {
+			if c.RouteTable == l.Table && (c.Name == l.ID || l.Protocol == ir.HTTP) {
+				return r.Gateway.Fleet.Delivery.ByHost(c)
+			}
+		}
+	}
+	return false
 }
 
 // Tables lists the route tables of listeners that routes may attach to.

@@ -42,13 +42,14 @@ func missingParameters(key string) string {
 type settings struct {
 	spec                  v1alpha1.ProxyConfigSpec
 	logsFrom, tracingFrom string
-	// placement is what the class says.
+	// placement is what the class says, and unplaced that nobody knows what it says.
 	placement v1alpha1.Placement
+	unplaced  bool
 }
 
 // parameters is what a Gateway's own ProxyConfig and that of its class say together. Where there is a problem, it is what can be used.
 func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) (settings, string) {
-	var s settings
+	s := settings{unplaced: class.Problem != "" && class.Parameters == ""}
 	if config, ok := objects.ProxyConfigs.Get(v, class.Parameters); ok {
 		s = settings{spec: config.Spec, logsFrom: config.Namespace, tracingFrom: config.Namespace, placement: value(config.Spec.Placement)}
 	}
@@ -68,15 +69,19 @@ func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class R
 	if !ok {
 		return s, "infrastructure." + missingParameters(key)
 	}
-	merged, err := mergeParameters(s.spec, own.Spec)
+	usable := own.Spec
+	if s.placement == v1alpha1.PlacementShared {
+		usable.AccessLogs = withoutText(usable.AccessLogs)
+	}
+	merged, err := mergeParameters(s.spec, usable)
 	if err != nil {
 		return s, fmt.Sprintf("ProxyConfig %s: %v", key, err)
 	}
 	if problem == "" {
-		problem = cmp.Or(foreignPlacement(own.Spec, s.placement, key), conflictingParameters(merged, key, class.Parameters))
+		problem = cmp.Or(foreignChoice(own.Spec, s, class, key), conflictingParameters(merged, key, class.Parameters))
 	}
 	s.spec = merged
-	if own.Spec.AccessLogs != nil {
+	if usable.AccessLogs != nil {
 		s.logsFrom = own.Namespace
 	}
 	if own.Spec.Tracing != nil {

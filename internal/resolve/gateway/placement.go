@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,11 +12,27 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
+// isAbroad says whether proxies run in Gatewright's namespace.
+func isAbroad(placement v1alpha1.Placement) bool {
+	return placement == v1alpha1.PlacementGatewrightNamespace || placement == v1alpha1.PlacementShared
+}
+
+// placed is the namespace that the class of a Gateway has its proxies run in, whatever else is wrong with the parameters.
+func placed(s settings, own, system string) string {
+	switch {
+	case s.unplaced:
+		return ""
+	case isAbroad(s.placement):
+		return cmp.Or(system, ir.Nowhere)
+	default:
+		return own
+	}
+}
+
 // place has a Gateway's proxies run where its class says. It says what is wrong with that.
 func place(gateway *ir.Gateway, placement v1alpha1.Placement, system string) string {
-	abroad := placement == v1alpha1.PlacementGatewrightNamespace || placement == v1alpha1.PlacementShared
 	switch {
-	case !abroad:
+	case !isAbroad(placement):
 		return ""
 	case system == "":
 		return fmt.Sprintf("placement %s needs Gatewright to watch its own namespace; add it to watchNamespaces of the chart", placement)
@@ -51,36 +68,59 @@ func findAbroad(v *store.View, objects *store.Objects, gateway *ir.Gateway) {
 	*gateway = found
 }
 
-// foreignPlacement finds a Gateway that chooses for itself what is for whoever made the class to say: that its proxies run in Gatewright's namespace, beside those of others and
-// Gatewright's own Secrets, and there any change to their pods; and where they are shared, anything about them.
-func foreignPlacement(own v1alpha1.ProxyConfigSpec, class v1alpha1.Placement, key string) string {
+// foreignChoice finds a Gateway that chooses for itself what is for whoever made the class to say: where its proxies run, whether routes come to it unasked and, if the proxies run in
+// Gatewright's namespace, anything about them. There they run beside Gatewright, its Secrets and the proxies of others, and no quota of the Gateway's namespace counts.
+func foreignChoice(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedClass, key string) string {
+	var field string
 	switch {
-	case own.Placement != nil && *own.Placement != class:
-		return fmt.Sprintf("ProxyConfig %s has placement, which only the ProxyConfig of a GatewayClass can choose; leave it out", key)
-	case class == v1alpha1.PlacementShared:
-		return foreignSharing(own, key)
-	case own.Patches != nil && class == v1alpha1.PlacementGatewrightNamespace:
-		return fmt.Sprintf("ProxyConfig %s has patches, and the class has the proxies run in Gatewright's namespace, where only the ProxyConfig of the class can have some; leave them out", key)
-	case own.Pod != nil && (own.Pod.Image != nil || own.Pod.ImagePullSecrets != nil) && class == v1alpha1.PlacementGatewrightNamespace:
-		return fmt.Sprintf("ProxyConfig %s has an image of its own, and the class has the proxies run in Gatewright's namespace, where only the ProxyConfig of the class can choose one; leave it out", key)
+	case own.Placement != nil && *own.Placement != s.placement:
+		field = "placement"
+	case own.DefaultGateways != nil && (*own.DefaultGateways == v1alpha1.DefaultGatewaysAllowed) != class.DefaultGateways:
+		field = "defaultGateways"
+	case isAbroad(s.placement):
+		return foreignFields(own, s.placement, key)
 	default:
 		return ""
 	}
+	return fmt.Sprintf("ProxyConfig %s has %s, which only the ProxyConfig of a GatewayClass can choose; leave it out", key, field)
 }
 
-// ofEach is what every Gateway has for itself, though it shares its proxies.
-var ofEach = []string{"service", "accessLogs", "tracing", "placement"}
+// ofEach is what every Gateway has for itself wherever its proxies run, and behind it what it may repeat.
+var ofEach = []string{"service", "accessLogs", "tracing", "placement", "defaultGateways"}
 
-// foreignSharing finds a Gateway that says something about proxies which are not its own.
-func foreignSharing(own v1alpha1.ProxyConfigSpec, key string) string {
+// foreignFields finds a Gateway that says something about proxies which are not its own to run.
+func foreignFields(own v1alpha1.ProxyConfigSpec, class v1alpha1.Placement, key string) string {
 	fields, err := toMap(own)
 	if err != nil {
 		return fmt.Sprintf("ProxyConfig %s: %v", key, err)
 	}
 	foreign := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(field string) bool { return slices.Contains(ofEach, field) })
 	if len(foreign) == 0 {
-		return ""
+		return foreignText(own, key)
 	}
-	return fmt.Sprintf("ProxyConfig %s has %s, and the Gateways of the class share their proxies; move that to the ProxyConfig of the class, and leave only %s here",
-		key, strings.Join(foreign, ", "), strings.Join(ofEach[:3], ", "))
+	why := "the class has the proxies run in Gatewright's namespace"
+	if class == v1alpha1.PlacementShared {
+		why = "the Gateways of the class share their proxies"
+	}
+	return fmt.Sprintf("ProxyConfig %s has %s, and %s; move that to the ProxyConfig of the class, and leave only %s here",
+		key, strings.Join(foreign, ", "), why, strings.Join(ofEach[:3], ", "))
+}
+
+// foreignText finds a Gateway that would write lines of its own making to where others write theirs, and could pass them off as theirs.
+func foreignText(own v1alpha1.ProxyConfigSpec, key string) string {
+	for i, log := range own.AccessLogs {
+		if log.Type == v1alpha1.TextAccessLog {
+			return fmt.Sprintf("ProxyConfig %s has accessLogs[%d] of type Text, and the Gateways of the class share their proxies and where these write; use JSON or OTLP, or move it to the ProxyConfig of the class", key, i)
+		}
+	}
+	return ""
+}
+
+// withoutText leaves out what [foreignText] refuses. Where nothing is left, that of the class counts.
+func withoutText(logs []v1alpha1.AccessLog) []v1alpha1.AccessLog {
+	left := slices.DeleteFunc(slices.Clone(logs), func(log v1alpha1.AccessLog) bool { return log.Type == v1alpha1.TextAccessLog })
+	if len(left) == 0 && len(logs) > 0 {
+		return nil
+	}
+	return left
 }

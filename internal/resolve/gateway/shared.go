@@ -41,8 +41,11 @@ func Shared(v *store.View, objects *store.Objects, classes *store.Table[Resolved
 // sharedFleet is whose the objects are that run the proxies, and where.
 func sharedFleet(objects *store.Objects, class *gwv1.GatewayClass) ir.Gateway {
 	return ir.Gateway{
-		Name:  ir.SharedFleet(class.Name),
-		Fleet: ir.Fleet{Name: ir.SharedFleetName(class.Name), Abroad: objects.System, UID: string(class.UID), Class: class.Name},
+		Name: ir.SharedFleet(class.Name),
+		Fleet: ir.Fleet{
+			Name: ir.SharedFleetName(class.Name), Abroad: objects.System, Placed: objects.System, UID: string(class.UID), Class: class.Name,
+			Installation: Installation(objects.Controller),
+		},
 	}
 }
 
@@ -132,49 +135,58 @@ func boundBy(service *corev1.Service, port ir.Port) int32 {
 const (
 	firstSocket = 20000
 	lastSocket  = 32767
+	allSockets  = lastSocket - firstSocket + 1
 )
 
+// portsPerNamespace is how many of them the Gateways of a namespace have together unless the class says otherwise.
+const portsPerNamespace = 1024
+
 // Sockets gives each port of the tenants of a fleet, as `<gateway>|<port>`, a socket of its own. What a Service leads to stays; others have a place that follows from their name, or
-// the next that is free. A port has none if there are none left.
-func Sockets(tenants map[string]Tenant) map[string]int32 {
-	given, taken := map[string]int32{}, map[int32]bool{}
-	give := func(key string, socket int32) {
-		given[key], taken[socket] = socket, true
+// the next that is free. A port has none if there are none left, or if its namespace has as many as the quota allows.
+func Sockets(tenants map[string]Tenant, quota int) map[string]int32 {
+	given, taken, used := map[string]int32{}, map[int32]bool{}, map[string]int{}
+	give := func(gateway, port string, socket int32) {
+		given[gateway+"|"+port], taken[socket] = socket, true
+		used[ir.ParseName(gateway).Namespace]++
 	}
-	var keys []string
+	type seeker struct{ gateway, port string }
+	var seekers []seeker
 	for _, gateway := range slices.Sorted(maps.Keys(tenants)) {
 		for _, port := range tenants[gateway].Ports {
-			key := gateway + "|" + port.ID
 			if port.Bound >= firstSocket && port.Bound <= lastSocket && !taken[port.Bound] {
-				give(key, port.Bound)
+				give(gateway, port.ID, port.Bound)
 			} else {
-				keys = append(keys, key)
+				seekers = append(seekers, seeker{gateway, port.ID})
 			}
 		}
 	}
-	const all = lastSocket - firstSocket + 1
-	for _, key := range keys {
-		if len(taken) == all {
-			break
+	for _, s := range seekers {
+		if len(taken) < allSockets && used[ir.ParseName(s.gateway).Namespace] < quota {
+			give(s.gateway, s.port, freeSocket(s.gateway+"|"+s.port, taken))
 		}
-		hash := fnv.New32a()
-		_, _ = hash.Write([]byte(key))
-		offset := hash.Sum32() % all
-		for taken[firstSocket+int32(offset)] {
-			offset = (offset + 1) % all
-		}
-		give(key, firstSocket+int32(offset))
 	}
 	return given
 }
 
+// freeSocket is the one that follows from a name, or the next that is free.
+func freeSocket(name string, taken map[int32]bool) int32 {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name))
+	offset := hash.Sum32() % allSockets
+	for taken[firstSocket+int32(offset)] {
+		offset = (offset + 1) % allSockets
+	}
+	return firstSocket + int32(offset)
+}
+
 // Bind has a Gateway's ports lead to the sockets they were given, and says so if one was given none.
-func (r Resolved) Bind(socket func(port string) int32) Resolved {
+func (r Resolved) Bind(socket func(port string) int32, quota int) Resolved {
 	r.Gateway.Ports = slices.Clone(r.Gateway.Ports)
 	for i := range r.Gateway.Ports {
 		port := &r.Gateway.Ports[i]
 		if port.Bound = socket(port.ID()); port.Bound == 0 {
-			return r.Hold(fmt.Sprintf("port %s finds no free socket on the proxies that class %s shares, which have %d; use another class", port.ID(), r.Gateway.Fleet.Class, lastSocket-firstSocket+1))
+			return r.Hold(fmt.Sprintf("port %s finds no free socket on the proxies that class %s shares: they have %d, of which the Gateways of one namespace can have %d together; "+
+				"use fewer ports, or another class", port.ID(), r.Gateway.Fleet.Class, allSockets, quota))
 		}
 	}
 	return r

@@ -15,6 +15,21 @@ func CheckName(field, name string) string {
 	return fmt.Sprintf("%s %q is not a name that HTTP allows; use letters, digits and hyphens", field, name)
 }
 
+// own is how the names of headers begin by which proxies of Gatewright tell each other something.
+const own = "x-gatewright-"
+
+// CheckEdit is [CheckName] for a header that is to be set or removed.
+func CheckEdit(name string) string {
+	switch {
+	case strings.EqualFold(name, "host") || strings.HasPrefix(name, ":"):
+		return fmt.Sprintf("header %s can not be edited; the URLRewrite filter changes the hostname", name)
+	case strings.HasPrefix(strings.ToLower(name), own):
+		return fmt.Sprintf("header %s can not be edited, because proxies of Gatewright detect loops by it; use another name", name)
+	default:
+		return CheckName("header", name)
+	}
+}
+
 // CheckNames is [CheckName] for all names of some lists.
 func CheckNames(field string, lists ...[]string) string {
 	for _, name := range slices.Concat(lists...) {

@@ -9,6 +9,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -58,6 +59,19 @@ func BackendTLS(v *store.View, objects *store.Objects, key string) ResolvedBacke
 	}
 	r.TLS.Origin = string(store.BackendTLSPolicy) + "/" + key
 	return r
+}
+
+// BrokenBackendTLS is a policy whose resolution panicked. It is not known what it asks for, so its targets get no connection.
+func BrokenBackendTLS(v *store.View, objects *store.Objects, key string) ResolvedBackendTLS {
+	p, ok := objects.BackendTLSPolicies.Get(v, key)
+	if !ok {
+		return ResolvedBackendTLS{}
+	}
+	return ResolvedBackendTLS{
+		Key: key, Created: p.CreationTimestamp.Unix(), Targets: targets(p), Generation: p.Generation,
+		TLS:      ir.BackendTLS{Refused: true, Origin: string(store.BackendTLSPolicy) + "/" + key},
+		Accepted: &refs.Problem{Reason: outcome.InternalError, Message: "Gatewright failed to process the policy, so requests are answered 503; please report it as a bug"},
+	}
 }
 
 func targets(p *gwv1.BackendTLSPolicy) []Target {

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"net/netip"
-	"strings"
 
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
@@ -36,7 +34,7 @@ func XBackend(v *store.View, objects *store.Objects, key string) ResolvedXBacken
 	r := ResolvedXBackend{Generation: b.Generation}
 	if b.Spec.Type == gwxv1alpha1.BackendTypeExternalHostname && b.Spec.ExternalHostname != nil {
 		r.Hostname = string(b.Spec.ExternalHostname.Hostname)
-		r.Accepted = outside(r.Hostname)
+		r.Accepted = outside(objects, r.Hostname)
 	} else {
 		r.Selector, r.Accepted = selector(b)
 	}
@@ -63,17 +61,6 @@ func selector(b *gwxv1alpha1.XBackend) (*ir.Selector, *refs.Problem) {
 		return nil, invalid(fmt.Sprintf("type %s needs endpointSelector.matchLabels, so requests are answered 503; add a label", b.Spec.Type))
 	}
 	return s, nil
-}
-
-// outside refuses hostnames that lead somewhere else than out of the cluster, where names of Services would get around ReferenceGrants.
-func outside(hostname string) *refs.Problem {
-	if _, err := netip.ParseAddr(hostname); err == nil {
-		return invalid(fmt.Sprintf("externalHostname.hostname %s is an address, so requests are answered 503; use a name", hostname))
-	}
-	if name := "." + strings.ToLower(hostname); strings.HasSuffix(name, ".cluster.local") || strings.HasSuffix(name, ".localhost") {
-		return invalid(fmt.Sprintf("externalHostname.hostname %s is inside the cluster, so requests are answered 503; refer to the Service instead", hostname))
-	}
-	return nil
 }
 
 // takeTLS reads how the connections to an XBackend are secured.

@@ -43,7 +43,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 func (r *resolver) rules(name string, index int, matches []ir.Match, a action, message string) []Rule {
 	var served []ir.Match
 	for _, m := range matches {
-		if problem := checkMatch(m); problem != "" {
+		if problem := checkMatch(m, &r.expressions); problem != "" {
 			message = problem
 			continue
 		}
@@ -76,6 +76,8 @@ type resolver struct {
 	from     refs.Origin
 	protocol ir.BackendProtocol
 	verdicts *verdicts
+	// expressions are those of the rules so far.
+	expressions expressions
 }
 
 // action resolves filters and backends. Of what can not be served it returns a message.

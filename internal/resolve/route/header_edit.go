@@ -1,9 +1,6 @@
 package route
 
 import (
-	"fmt"
-	"strings"
-
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -25,10 +22,7 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 		}
 	}
 	for _, name := range editedNames(f) {
-		if strings.EqualFold(name, "host") || strings.HasPrefix(name, ":") {
-			return fmt.Sprintf("header %s can not be edited; the URLRewrite filter changes the hostname", name)
-		}
-		if message := header.CheckName("header", name); message != "" {
+		if message := header.CheckEdit(name); message != "" {
 			return message
 		}
 	}

@@ -70,6 +70,9 @@ func wider(domain string) []string {
 	return list
 }
 
+// exact says whether a domain stands for one hostname.
+func exact(domain string) bool { return !strings.HasPrefix(domain, "*") }
+
 // specificity orders hostnames: exact ones before wildcards, longer ones before shorter, and the one that matches anything last.
 func specificity(host string) int {
 	switch {

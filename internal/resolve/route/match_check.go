@@ -10,7 +10,7 @@ import (
 
 // checkMatch says what is wrong with a match that Envoy would refuse, and with it every other rule of the table. Definitions check most of
 // it, but not those of every version.
-func checkMatch(m ir.Match) string {
+func checkMatch(m ir.Match, e *expressions) string {
 	if m.Path.Kind != ir.Regex {
 		if !strings.HasPrefix(m.Path.Value, "/") || strings.ContainsAny(m.Path.Value, "?#") {
 			return fmt.Sprintf("path %q is not a path: it begins with / and holds no ? or #", m.Path.Value)
@@ -29,5 +29,5 @@ func checkMatch(m ir.Match) string {
 			return "a match on a query parameter has no name; add one"
 		}
 	}
-	return checkRegexes(m)
+	return e.check(m)
 }

@@ -23,6 +23,10 @@ func TestWhatEnvoyWouldRefuse(t *testing.T) {
 		{"a path that is none", `matches: [{path: {value: b}}]`, `path "b" is not a path`, true},
 		{"a path with a query", `matches: [{path: {value: "/b?c"}}]`, "holds no ? or #", true},
 		{"a match on a pseudo header", `matches: [{path: {value: /b}, headers: [{name: ":path", value: x}]}]`, `match on header ":path" is not a name`, true},
+		{
+			"a header that counts hops", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [X-Gatewright-Hops]}}]`,
+			"header X-Gatewright-Hops can not be edited", false,
+		},
 		{"a header that is Host", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]`, "header Host can not be edited", false},
 		{"a line break in a header", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: X-A, value: "a\nb"}]}}]`, "the value for header X-A has a line break", false},
 		{"a control character in a header", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: X-A, value: "a\u0001"}]}}]`, "control character", false},

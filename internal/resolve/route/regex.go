@@ -11,15 +11,19 @@ import (
 	"unicode"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 )
 
-// maxRegexSize is the most instructions an expression may compile to. Proxies are set to take five times as many.
-const maxRegexSize = 20_000
+// expressions counts the instructions that the expressions of a route compile to, until they are too many.
+type expressions struct {
+	limits limits.Limits
+	size   int
+}
 
-// checkRegexes compiles every expression of a match, in the syntax that Go and Envoy's RE2 have in common.
-func checkRegexes(m ir.Match) string {
+// check compiles every expression of a match, in the syntax that Go and Envoy's RE2 have in common.
+func (e *expressions) check(m ir.Match) string {
 	if m.Path.Kind == ir.Regex {
-		if err := checkRegex(m.Path.Value); err != nil {
+		if err := e.take(m.Path.Value); err != nil {
 			return fmt.Sprintf("path %q: %v", m.Path.Value, err)
 		}
 	}
@@ -28,7 +32,7 @@ func checkRegexes(m ir.Match) string {
 			if n.Kind != ir.Regex {
 				continue
 			}
-			if err := checkRegex(n.Value); err != nil {
+			if err := e.take(n.Value); err != nil {
 				return fmt.Sprintf("match on %s %q: %v", n.Name, n.Value, err)
 			}
 		}
@@ -36,25 +40,45 @@ func checkRegexes(m ir.Match) string {
 	return ""
 }
 
-func checkRegex(expression string) error {
-	if err := checkDialect(expression); err != nil {
+// take adds an expression.
+func (e *expressions) take(expression string) error {
+	if e.size > e.limits.Expressions {
+		return e.tooMany()
+	}
+	size, err := regexSize(expression)
+	if err != nil {
 		return err
+	}
+	if size > e.limits.Expression {
+		return fmt.Errorf("the expression is too large: it compiles to %d instructions, and %d are allowed; repeat less, or use several matches", size, e.limits.Expression)
+	}
+	if e.size += size; e.size > e.limits.Expressions {
+		return e.tooMany()
+	}
+	return nil
+}
+
+func (e *expressions) tooMany() error {
+	return fmt.Errorf("the expressions of the route compile to more than %d instructions together; use exact and prefix matches where you can, or several routes", e.limits.Expressions)
+}
+
+// regexSize is how many instructions an expression compiles to in a proxy.
+func regexSize(expression string) (int, error) {
+	if err := checkDialect(expression); err != nil {
+		return 0, err
 	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := checkASCII(parsed); err != nil {
-		return err
+		return 0, err
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if size := sizeOf(program); size > maxRegexSize {
-		return fmt.Errorf("the expression is too large: it compiles to %d instructions, and %d are allowed; repeat less, or use several matches", size, maxRegexSize)
-	}
-	return nil
+	return sizeOf(program), nil
 }
 
 // errNotASCII is for what Envoy would compare byte by byte, and so not with the character that was meant.

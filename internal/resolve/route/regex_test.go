@@ -3,6 +3,8 @@ package route
 import (
 	"strings"
 	"testing"
+
+	"github.com/gatewright/gatewright/internal/limits"
 )
 
 func TestCheckRegex(t *testing.T) {
@@ -37,7 +39,8 @@ func TestCheckRegex(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			err := checkRegex(c.expression)
+			e := expressions{limits: limits.Defaults()}
+			err := e.take(c.expression)
 			if (err == nil) != (c.problem == "") || (err != nil && !strings.Contains(err.Error(), c.problem)) {
 				t.Errorf("error is %v, want %q", err, c.problem)
 			}

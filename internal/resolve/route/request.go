@@ -41,11 +41,12 @@ func (in Inputs) requests(v *store.View, route requestRoute) Resolved {
 	}
 	name := ir.Name{Namespace: namespace, Name: route.meta.Name}
 	w := &verdicts{rules: len(route.rules)}
-	r := &resolver{in: in, view: v, verdicts: w, protocol: route.protocol, from: refs.Origin{Kind: kind, Namespace: namespace}}
+	r := &resolver{in: in, view: v, verdicts: w, protocol: route.protocol, from: refs.Origin{Kind: kind, Namespace: namespace}, expressions: expressions{limits: in.Objects.Limits}}
 	resolved := Resolved{Kind: kind, Name: name, Created: route.meta.CreationTimestamp.Unix()}
 	for i, rule := range route.rules {
 		resolved.Rules = append(resolved.Rules, r.rule(fmt.Sprintf("%s/%s/%d", kind, name, i), i, rule)...)
 	}
+	resolved.Expressions = r.expressions.size
 	return w.finish(resolved, b, route.meta.Generation)
 }
 

@@ -18,6 +18,8 @@ type Resolved struct {
 	Attachments []Attachment
 	// Rules holds one entry for each match of each rule, in the order of the spec.
 	Rules []Rule
+	// Expressions is how many instructions its regular expressions compile to.
+	Expressions int
 	// Stream is where a route that forwards whole connections sends them. It has no Rules.
 	Stream *ir.Stream
 	// Backends are the names of the backends it uses, sorted.

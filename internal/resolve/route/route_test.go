@@ -1,11 +1,14 @@
 package route_test
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
@@ -18,6 +21,7 @@ type fixture struct {
 	objects *store.Objects
 	parents *store.Table[gateway.Parent]
 	tables  *store.Table[[]gateway.ParentListener]
+	repeats *store.Table[limits.Cutoff]
 	routes  *store.Table[route.Resolved]
 	byHost  *store.Index[route.Resolved]
 }
@@ -45,6 +49,7 @@ func newFixture(t *testing.T, listeners, objects string) fixture {
 		parents: store.NewTable[gateway.Parent](s, "parent"),
 		tables:  store.NewTable[[]gateway.ParentListener](s, "table"),
 		routes:  store.NewTable[route.Resolved](s, "route"),
+		repeats: store.NewTable[limits.Cutoff](s, "repeats"),
 	}
 	f.byHost = store.NewIndex(f.routes, "byHost", func(_ string, r route.Resolved) []string { return r.HostKeys() })
 	parent := parse(listeners)
@@ -77,8 +82,31 @@ func parse(text string) gateway.Parent {
 	return parent
 }
 
-// request answers one request as a proxy would, with the name of the backend or what else happens.
+// request answers one request as a proxy would, with the name of the backend or what else happens. Whether hosts are looked up by themselves makes no
+// difference.
 func (f fixture) request(host, path string, headers ...string) string {
+	repeated := f.answer(host, path, headers)
+	f.lookUp(true)
+	defer f.lookUp(false)
+	if byHost := f.answer(host, path, headers); byHost != repeated {
+		return fmt.Sprintf("%s where rules are repeated, %s where hosts are looked up by themselves", repeated, byHost)
+	}
+	return repeated
+}
+
+// lookUp says whether hosts are looked up by themselves.
+func (f fixture) lookUp(byHost bool) {
+	for _, table := range f.tables.Keys(nil) {
+		listeners, _ := f.tables.Get(nil, table)
+		listeners = slices.Clone(listeners)
+		for i := range listeners {
+			listeners[i].ByHost = byHost
+		}
+		f.tables.Set(table, listeners)
+	}
+}
+
+func (f fixture) answer(host, path string, headers []string) string {
 	domains := map[string]bool{}
 	for _, key := range f.routes.Keys(nil) {
 		r, _ := f.routes.Get(nil, key)
@@ -92,14 +120,25 @@ func (f fixture) request(host, path string, headers ...string) string {
 	}
 	best := ""
 	for domain := range domains {
-		if (domain == "*" || domain == host || strings.HasPrefix(domain, "*.") && strings.HasSuffix(host, domain[1:])) && (len(domain) > len(best) || domain == host) && best != host {
+		if (domain == "*" || strings.HasPrefix(domain, "*.") && strings.HasSuffix(host, domain[1:])) && len(domain) > len(best) {
 			best = domain
 		}
 	}
-	vh := route.VirtualHost(nil, f.tables, f.routes, f.byHost, route.VirtualHostKey("infra/gw/80", best))
-	for _, rule := range vh.Rules {
-		if matches(rule.Match, path, headers) {
-			return describe(rule)
+	all := limits.Defaults()
+	in := route.Hosts{Tables: f.tables, Routes: f.routes, ByHost: f.byHost, Repeats: f.repeats, Limits: &all}
+	candidates := []string{best}
+	if domains[host] {
+		candidates = []string{host, best}
+	}
+	for _, domain := range candidates {
+		vh := in.VirtualHost(nil, route.VirtualHostKey("infra/gw/80", domain))
+		for _, rule := range vh.Rules {
+			if matches(rule.Match, path, headers) {
+				return describe(rule)
+			}
+		}
+		if !vh.FallsThrough {
+			break
 		}
 	}
 	return "404"

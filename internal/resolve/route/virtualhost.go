@@ -6,17 +6,19 @@ import (
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 // VirtualHost collects the rules for one domain of one route table, key being a [VirtualHostKey]. They come from the listener that
 // is the most specific one for the domain, and from no other: a listener keeps what a wider one would take. Within it, a request that
-// the rules of the most specific route hostname do not match falls through to the next.
-func VirtualHost(v *store.View, tables *store.Table[[]gateway.ParentListener], routes *store.Table[Resolved], byHost *store.Index[Resolved], key string) ir.VirtualHost {
+// the rules of the most specific route hostname do not match falls through to the next. Where proxies look each host up by itself, they do
+// so for exact hostnames; otherwise the rules of wider hostnames are repeated here.
+func (in Hosts) VirtualHost(v *store.View, key string) ir.VirtualHost {
 	table, domain, _ := strings.Cut(key, "|")
 	host := ir.VirtualHost{Table: table, Domain: domain}
-	listeners, _ := tables.Get(v, table)
+	listeners, _ := in.Tables.Get(v, table)
 	owner, ok := OwnerOf(listeners, domain)
 	if !ok {
 		return host
@@ -26,7 +28,15 @@ func VirtualHost(v *store.View, tables *store.Table[[]gateway.ParentListener], r
 		host.Chain = owner.ID
 	}
 	host.Filters = owner.Filters
-	for _, c := range candidates(v, routes, byHost, GatewayOf(table), owner.ID, domain) {
+	domains := wider(domain)
+	if owner.ByHost && exact(domain) && len(owner.Filters) == 0 {
+		// Where requests pass filters before a route is chosen, there is a route for each of them, so that none falls through.
+		domains = domains[:1]
+		host.FallsThrough = owner.Hostname != domain
+	}
+	list, beyond := hostBudget(in.candidates(v, GatewayOf(table), owner.ID, domains), *in.Limits)
+	host.Beyond = beyond
+	for _, c := range list {
 		host.Rules = append(host.Rules, settle(c.rule, owner))
 	}
 	return host
@@ -61,22 +71,35 @@ type candidate struct {
 	created  int64
 	name     ir.Name
 	position int
+	// route is the key of the route, and expressions what it has of them.
+	route       string
+	expressions int
 }
 
-func candidates(v *store.View, routes *store.Table[Resolved], byHost *store.Index[Resolved], gatewayKey, listener, domain string) []candidate {
+// candidates are the rules of routes that have any of the domains on a listener, the first of which is the one they are for.
+func (in Hosts) candidates(v *store.View, gatewayKey, listener string, domains []string) []candidate {
 	var list []candidate
 	seen := map[string]bool{}
-	for _, wide := range wider(domain) {
-		for _, key := range byHost.Keys(v, HostKey(gatewayKey, listener, wide)) {
+	var repeats limits.Cutoff
+	if len(domains) > 1 {
+		repeats, _ = in.Repeats.Get(v, ListenerKey(gatewayKey, listener))
+	}
+	for i, wide := range domains {
+		for _, key := range in.ByHost.Keys(v, HostKey(gatewayKey, listener, wide)) {
 			if seen[key] {
 				continue
 			}
 			seen[key] = true
-			r, _ := routes.Get(v, key)
+			r, _ := in.Routes.Get(v, key)
+			if i > 0 && r.Excluded(repeats) {
+				continue
+			}
 			r = r.At(gatewayKey)
-			original := mostSpecific(r, gatewayKey, listener, domain)
+			original := mostSpecific(r, gatewayKey, listener, domains[0])
 			for i, rule := range r.Rules {
-				list = append(list, candidate{rule: rule, original: original, created: r.Created, name: r.Name, position: i})
+				list = append(list, candidate{
+					rule: rule, original: original, created: r.Created, name: r.Name, position: i, route: key, expressions: r.Expressions,
+				})
 			}
 		}
 	}

@@ -1,11 +1,10 @@
 package cluster
 
 import (
-	"math"
+	"net/netip"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -26,10 +25,12 @@ const (
 type Way struct {
 	// TLS is nil for plain text.
 	TLS *ir.BackendTLS
-	// Budget limits retries, nil for no limit.
+	// Budget limits retries, nil for the default.
 	Budget *ir.RetryBudget
 	// Hostname is where a backend outside the cluster is; empty for one with endpoints.
 	Hostname string
+	// DeniedAddresses are where Hostname may not lead, beside those that are always denied.
+	DeniedAddresses []netip.Prefix
 }
 
 // Cluster is the way to one backend. It depends on nothing else, so that it is nearly as stable as its name.
@@ -38,6 +39,7 @@ func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
 	limitRetries(c, way.Budget)
 	if way.Hostname != "" {
 		external(c, way.Hostname, b.Port)
+		denyAddresses(c, b.Protocol, way.DeniedAddresses)
 	}
 	switch {
 	case way.TLS == nil:
@@ -71,24 +73,12 @@ func plain(b ir.Backend) *clusterv3.Cluster {
 			// Endpoints that must not get requests are left out beforehand, so there is nothing to fall back to in a panic.
 			HealthyPanicThreshold: &typev3.Percent{Value: 0},
 		},
-		CircuitBreakers: withoutLimits(),
+		CircuitBreakers: limits(b.Protocol),
 		// Kubernetes says when an endpoint is gone; a proxy that has its own opinion would keep sending to it.
 		IgnoreHealthOnHostRemoval: true,
 	}
 	if _, http := alpn[b.Protocol]; http {
-		c.TypedExtensionProtocolOptions = map[string]*anypb.Any{httpOptionsName: httpOptions(b.Protocol)}
+		c.TypedExtensionProtocolOptions = map[string]*anypb.Any{httpOptionsName: wire.Any(httpOptions(b.Protocol))}
 	}
 	return c
-}
-
-// withoutLimits lifts Envoy's 1,024 connections and requests, which nobody asked for and which show only under load, as 503.
-// A limit is for a policy to set.
-func withoutLimits() *clusterv3.CircuitBreakers {
-	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
-		Priority:           corev3.RoutingPriority_DEFAULT,
-		MaxConnections:     wrapperspb.UInt32(math.MaxUint32),
-		MaxPendingRequests: wrapperspb.UInt32(math.MaxUint32),
-		MaxRequests:        wrapperspb.UInt32(math.MaxUint32),
-		MaxRetries:         wrapperspb.UInt32(math.MaxUint32),
-	}}}
 }

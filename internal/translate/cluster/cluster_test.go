@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"maps"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	"google.golang.org/protobuf/proto"
 
@@ -51,18 +53,39 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-func TestClusterHasNoHiddenLimit(t *testing.T) {
+func TestLimits(t *testing.T) {
 	t.Parallel()
 	const envoyDefault = 1024
-	for _, limit := range cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, cluster.Way{}).GetCircuitBreakers().GetThresholds() {
-		for what, value := range map[string]uint32{
-			"connections": limit.GetMaxConnections().GetValue(),
-			"pending":     limit.GetMaxPendingRequests().GetValue(),
-			"requests":    limit.GetMaxRequests().GetValue(),
-		} {
-			if value <= envoyDefault {
-				t.Errorf("%s are limited to %d", what, value)
+	for _, c := range []struct {
+		name     string
+		protocol ir.BackendProtocol
+		want     map[corev3.RoutingPriority]uint32
+	}{
+		{"copies of requests take nothing from requests", ir.BackendHTTP1, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000, corev3.RoutingPriority_HIGH: 10000}},
+		{"HTTP/2 has the same", ir.BackendHTTP2, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000, corev3.RoutingPriority_HIGH: 10000}},
+		{"connections have no priority", ir.BackendTCP, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000}},
+		{"sessions of datagrams are limited as connections", ir.BackendUDP, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := map[corev3.RoutingPriority]uint32{}
+			for _, limit := range cluster.Cluster(ir.Backend{Protocol: c.protocol}, cluster.Way{}).GetCircuitBreakers().GetThresholds() {
+				got[limit.GetPriority()] = limit.GetMaxConnections().GetValue()
+				for what, value := range map[string]uint32{"pending": limit.GetMaxPendingRequests().GetValue(), "requests": limit.GetMaxRequests().GetValue()} {
+					if value != limit.GetMaxConnections().GetValue() || value <= envoyDefault {
+						t.Errorf("%s are limited to %d", what, value)
+					}
+				}
+				if limit.GetRetryBudget().GetBudgetPercent().GetValue() != 20 || limit.GetRetryBudget().GetMinRetryConcurrency().GetValue() != 10 || limit.GetMaxRetries() != nil {
+					t.Errorf("retries are limited by %v", limit)
+				}
+				if limit.GetRetryBudget().GetBudgetInterval() != nil {
+					t.Error("each cluster has a timer on the main thread")
+				}
 			}
-		}
+			if !maps.Equal(got, c.want) {
+				t.Errorf("limits are %v, want %v", got, c.want)
+			}
+		})
 	}
 }

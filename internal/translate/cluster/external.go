@@ -15,8 +15,16 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// leastRefresh bounds how often a name is asked for whose records say they are valid for no time at all.
-const leastRefresh = 5 * time.Second
+// How often a name is asked for. Each proxy asks for each name, so that ten thousand names are ten thousand questions for each proxy in
+// this time.
+const (
+	// leastRefresh is for records that are valid for a shorter time, for none, and for names that do not exist.
+	leastRefresh = 30 * time.Second
+	// refreshSpread keeps proxies that were started together from asking together.
+	refreshSpread = 5 * time.Second
+	// What is not answered is asked for again after a random part of a time that doubles, from the first to the second of these.
+	firstAfterFailure, lastAfterFailure = 5 * time.Second, time.Minute
+)
 
 // external has the proxy ask for the addresses of a name, for as long as their records are valid. The name is taken as it is: with the search
 // domains of a pod it could mean a Service of the cluster.
@@ -32,6 +40,11 @@ func external(c *clusterv3.Cluster, hostname string, port int32) {
 			DnsLookupFamily:   commondnsv3.DnsLookupFamily_V4_PREFERRED,
 			RespectDnsTtl:     true,
 			DnsMinRefreshRate: durationpb.New(leastRefresh),
+			DnsRefreshRate:    durationpb.New(leastRefresh),
+			DnsJitter:         durationpb.New(refreshSpread),
+			DnsFailureRefreshRate: &dnsv3.DnsCluster_RefreshRate{
+				BaseInterval: durationpb.New(firstAfterFailure), MaxInterval: durationpb.New(lastAfterFailure),
+			},
 			TypedDnsResolverConfig: &corev3.TypedExtensionConfig{
 				Name: "envoy.network.dns_resolver.cares",
 				TypedConfig: wire.Any(&caresv3.CaresDnsResolverConfig{

@@ -2,10 +2,12 @@ package cluster_test
 
 import (
 	"testing"
+	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
 	caresv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/cluster"
@@ -44,4 +46,30 @@ func TestExternalHostname(t *testing.T) {
 			t.Errorf("cluster: %v", c)
 		}
 	})
+}
+
+func TestExternalHostnameIsAskedForEveryHalfMinute(t *testing.T) {
+	t.Parallel()
+	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+	var names dnsv3.DnsCluster
+	if err := cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com"}).GetClusterType().GetTypedConfig().UnmarshalTo(&names); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Valid(t, &names)
+	for what, rate := range map[string]*durationpb.Duration{
+		"records that are valid for a second": names.GetDnsMinRefreshRate(),
+		// Envoy's own is 5 s.
+		"records that are valid for no time, and no records": names.GetDnsRefreshRate(),
+	} {
+		if rate.AsDuration() < 30*time.Second {
+			t.Errorf("%s: asked for every %s", what, rate.AsDuration())
+		}
+	}
+	if names.GetDnsJitter().AsDuration() == 0 {
+		t.Error("all proxies ask together")
+	}
+	failure := names.GetDnsFailureRefreshRate()
+	if failure.GetBaseInterval().AsDuration() < 5*time.Second || failure.GetMaxInterval().AsDuration() < 30*time.Second {
+		t.Errorf("what is not answered is asked for again after %v", failure)
+	}
 }

@@ -5,12 +5,10 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 const (
@@ -24,7 +22,7 @@ const (
 	connectionWindow = 1024 * 1024
 )
 
-func httpOptions(protocol ir.BackendProtocol) *anypb.Any {
+func httpOptions(protocol ir.BackendProtocol) *upstreamhttpv3.HttpProtocolOptions {
 	options := &upstreamhttpv3.HttpProtocolOptions{
 		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(idleTimeout)},
 	}
@@ -42,5 +40,5 @@ func httpOptions(protocol ir.BackendProtocol) *anypb.Any {
 		}
 	}
 	options.UpstreamProtocolOptions = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{ExplicitHttpConfig: explicit}
-	return wire.Any(options)
+	return options
 }

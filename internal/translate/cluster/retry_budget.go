@@ -9,17 +9,30 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
+// What is allowed where nobody says: the share of the standard's own default, of the requests that are under way. The standard counts those
+// of the last ten seconds, for which Envoy has a timer on its main thread for each cluster.
+const (
+	defaultRetryPercent = 20
+	defaultRetryMinimum = 10
+)
+
 // limitRetries bounds the retries that are under way to what the budget allows.
 func limitRetries(c *clusterv3.Cluster, budget *ir.RetryBudget) {
-	if budget == nil {
-		return
-	}
 	for _, limits := range c.GetCircuitBreakers().GetThresholds() {
-		limits.MaxRetries = nil
-		limits.RetryBudget = &clusterv3.CircuitBreakers_Thresholds_RetryBudget{
-			BudgetPercent:       &typev3.Percent{Value: float64(budget.Percent)},
-			BudgetInterval:      durationpb.New(budget.Interval),
-			MinRetryConcurrency: wrapperspb.UInt32(budget.Minimum),
+		limits.RetryBudget = retryBudget(budget)
+	}
+}
+
+func retryBudget(budget *ir.RetryBudget) *clusterv3.CircuitBreakers_Thresholds_RetryBudget {
+	if budget == nil {
+		return &clusterv3.CircuitBreakers_Thresholds_RetryBudget{
+			BudgetPercent:       &typev3.Percent{Value: defaultRetryPercent},
+			MinRetryConcurrency: wrapperspb.UInt32(defaultRetryMinimum),
 		}
+	}
+	return &clusterv3.CircuitBreakers_Thresholds_RetryBudget{
+		BudgetPercent:       &typev3.Percent{Value: float64(budget.Percent)},
+		BudgetInterval:      durationpb.New(budget.Interval),
+		MinRetryConcurrency: wrapperspb.UInt32(budget.Minimum),
 	}
 }

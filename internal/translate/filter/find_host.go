@@ -16,8 +16,8 @@ const (
 	ScopeSeparator = "|"
 )
 
-// FindHost looks further for a request whose host, as it is spelled, has no virtual host of its own: for the host in lower case, then among the wildcards. It
-// runs for no request that has found a route.
+// FindHost looks further for a request that its host, as it is spelled, has no route for: for the host in lower case, then among the wildcards. It
+// runs for no request that has found a route. A host whose listener is for it alone is the [Found] one: what it does not serve, no wildcard does.
 const FindHost = "gatewright.dev/find-host"
 
 const foundKey = "found"
@@ -32,7 +32,7 @@ const findHost = `function envoy_on_request(handle)
     handle:clearRouteCache()
   end
   handle:metadata()
-  if handle:virtualHost():metadata():get("` + foundKey + `") then return end
+  if handle:streamInfo():routeName() ~= "" or handle:virtualHost():metadata():get("` + foundKey + `") then return end
   headers:replace("` + ScopeHeader + `", string.match(lower, "^[^` + ScopeSeparator + `]*") .. "` + ScopeSeparator + `*")
   handle:clearRouteCache()
 end
@@ -48,7 +48,7 @@ func FindHostStep() *hcmv3.HttpFilter {
 	}
 }
 
-// Found has FindHost see that a virtual host is the one to look for.
+// Found has FindHost look no further than a virtual host.
 func Found(host *routev3.VirtualHost) { host.Metadata = found }
 
 var found = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{

@@ -41,6 +41,7 @@ type step struct {
 
 // order is the way of a request through a proxy, from the client's side. A response takes it backwards.
 var order = []step{
+	{Loops, loops},
 	{CORS, &corsv3.Cors{}},
 	{ExternalAuth, &compositev3.Composite{}},
 	{Session, &statefulsessionv3.StatefulSession{}},
@@ -63,14 +64,17 @@ func Names() []string {
 // Chain is the HTTP filters of a connection manager, in order, with so many places before routing. All connection managers of a fleet without any have the same.
 func Chain(places int, countBackends bool) []*hcmv3.HttpFilter {
 	filters := make([]*hcmv3.HttpFilter, 0, places+len(order))
-	for place := range places {
-		filters = append(filters, step{BeforeRouting(place), &compositev3.Composite{}}.filter())
-	}
 	for _, s := range order {
 		if s.name == Router && countBackends {
 			s = countingRouter
 		}
 		filters = append(filters, s.filter())
+		if s.name == Loops {
+			// A request that loops is not sent to authorization servers.
+			for place := range places {
+				filters = append(filters, step{BeforeRouting(place), &compositev3.Composite{}}.filter())
+			}
+		}
 	}
 	return filters
 }

@@ -24,10 +24,10 @@ func TestChain(t *testing.T) {
 			t.Errorf("chain is %v, order is %v", names, filter.Names())
 		}
 	})
-	t.Run("has the places before routing first", func(t *testing.T) {
+	t.Run("has the places before routing behind loop detection", func(t *testing.T) {
 		t.Parallel()
 		got := filter.Chain(2, false)
-		if len(got) != len(chain)+2 || got[0].GetName() != filter.BeforeRouting(0) || got[1].GetName() != filter.BeforeRouting(1) {
+		if len(got) != len(chain)+2 || got[0].GetName() != filter.Loops || got[1].GetName() != filter.BeforeRouting(0) || got[2].GetName() != filter.BeforeRouting(1) {
 			t.Errorf("chain: %v", got)
 		}
 	})

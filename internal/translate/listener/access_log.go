@@ -20,6 +20,9 @@ const (
 	otlpLogger   = "envoy.access_loggers.open_telemetry"
 )
 
+// gatewayField tells whose a line is where proxies serve several Gateways, whatever a Gateway has it say.
+const gatewayField = "gateway"
+
 // defaultLogs writes one JSON object for each request, or connection, to the proxy's standard output.
 var defaultLogs = []ir.AccessLog{{Type: ir.LogJSON}}
 
@@ -102,7 +105,12 @@ func logs(port ir.Port, say func(ir.AccessLog) line) []*accesslogv3.AccessLog {
 	}
 	var all []*accesslogv3.AccessLog
 	for _, log := range wanted {
-		all = append(all, accessLog(log, say(log)))
+		l := say(log)
+		if port.LoggedAs != "" {
+			l.fields = maps.Clone(l.fields)
+			l.fields[gatewayField] = port.LoggedAs
+		}
+		all = append(all, accessLog(log, l))
 	}
 	return all
 }

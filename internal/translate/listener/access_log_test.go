@@ -81,6 +81,21 @@ func TestAccessLogs(t *testing.T) {
 	})
 }
 
+func TestSharedProxiesWriteWhoseALineIs(t *testing.T) {
+	t.Parallel()
+	port := plain()
+	port.LoggedAs = "infra/edge"
+	port.Logs = []ir.AccessLog{{Type: ir.LogJSON}, {Type: ir.LogJSON, Fields: map[string]string{"gateway": "infra/other", "code": "%RESPONSE_CODE%"}}}
+	for _, log := range manager(t, listener.Listener(edge, port, nil).GetFilterChains()[0]).GetAccessLog() {
+		if got := stdout(t, log).GetLogFormat().GetJsonFormat().GetFields()["gateway"].GetStringValue(); got != "infra/edge" {
+			t.Errorf("the line is from %q", got)
+		}
+	}
+	if _, said := stdout(t, logsOf(t, nil)[0]).GetLogFormat().GetJsonFormat().GetFields()["gateway"]; said {
+		t.Error("proxies of one Gateway say it too")
+	}
+}
+
 func TestConnectionsAreAllWrittenDown(t *testing.T) {
 	t.Parallel()
 	port := ir.Port{

@@ -30,7 +30,7 @@ func beforeRouting(vh *routev3.VirtualHost, filters []ir.ExternalAuth, routes []
 		config.DecoderHeaderMutationRules = &mutationv3.HeaderMutationRules{
 			AllowAllRouting: wrapperspb.Bool(true),
 			// GEP-5224: the host has chosen the listener, and must not change any more.
-			DisallowExpression: &matcherv3.RegexMatcher{Regex: "(?i)host|:authority|:scheme"},
+			DisallowExpression: &matcherv3.RegexMatcher{Regex: "(?i)host|:authority|:scheme|" + filter.OwnHeaders},
 		}
 		vh.TypedPerFilterConfig = configured(vh.TypedPerFilterConfig, filter.BeforeRouting(place), running(config))
 	}

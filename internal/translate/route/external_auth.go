@@ -4,12 +4,14 @@ import (
 	"time"
 
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	extauthzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
@@ -44,7 +46,12 @@ func running(config *extauthzv3.ExtAuthz) *compositev3.CompositePerRoute {
 }
 
 func extAuthz(a *ir.ExternalAuth) *extauthzv3.ExtAuthz {
-	config := &extauthzv3.ExtAuthz{TransportApiVersion: corev3.ApiVersion_V3, AllowedHeaders: anyOf(a.RequestHeaders)}
+	config := &extauthzv3.ExtAuthz{
+		TransportApiVersion: corev3.ApiVersion_V3, AllowedHeaders: anyOf(a.RequestHeaders),
+		DecoderHeaderMutationRules: &mutationv3.HeaderMutationRules{
+			AllowAllRouting: wrapperspb.Bool(true), AllowEnvoy: wrapperspb.Bool(true), DisallowExpression: &matcherv3.RegexMatcher{Regex: "(?i)" + filter.OwnHeaders},
+		},
+	}
 	if a.MaxBody > 0 {
 		// A larger body is refused with 413: a backend that sees a part of it can not judge the whole.
 		config.WithRequestBody = &extauthzv3.BufferSettings{MaxRequestBytes: a.MaxBody, PackAsBytes: a.GRPC}

@@ -3,6 +3,7 @@ package route
 import (
 	"slices"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -20,11 +21,15 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 		fail(r, internalServerError)
 		return
 	}
-	action := &routev3.RouteAction{ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR}
+	action := &routev3.RouteAction{
+		ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR,
+		// Clusters have limits of their own for what clients send; see there.
+		Priority: corev3.RoutingPriority_HIGH,
+	}
 	rewrite(action, f.Rewrite, replacement)
 	timeouts(action, f)
 	retries(action, f)
-	action.RequestMirrorPolicies = mirrors(f.Mirrors)
+	action.RequestMirrorPolicies = mirrors(f.Mirrors, action.GetTimeout().AsDuration() > 0)
 
 	requestHeaders := rule.RequestHeaders
 	if slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return !b.RequestHeaders.IsZero() }) {

@@ -1,6 +1,7 @@
 package route
 
 import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -17,6 +18,7 @@ func Table(name string) *routev3.RouteConfiguration {
 		ValidateClusters: wrapperspb.Bool(false),
 		// It has done its work once there is a route.
 		RequestHeadersToRemove: []string{filter.ScopeHeader},
+		RequestHeadersToAdd:    []*corev3.HeaderValueOption{filter.CountHop()},
 		TypedPerFilterConfig:   filter.Unneeded(),
 	}
 }

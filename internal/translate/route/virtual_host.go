@@ -34,7 +34,7 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
 	routes = beforeRouting(vh, host.Filters, routes)
 	filter.Need(vh, routes)
-	if !strings.HasPrefix(host.Domain, "*") {
+	if !strings.HasPrefix(host.Domain, "*") && !host.FallsThrough {
 		filter.Found(vh)
 	}
 	if !host.Flat {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"google.golang.org/protobuf/proto"
 )
@@ -17,7 +18,8 @@ type Flaw struct {
 // invalid is how [Any] ends a translation, whose many steps have no error to return: [Build] is where it arrives.
 type invalid struct{ error }
 
-// Build runs a translation and checks its result by Envoy's own constraints (ValidateAll). What is packed inside was checked when it was packed.
+// Build runs a translation and checks its result by Envoy's own constraints (ValidateAll). What is packed inside was checked when it was packed. A panic
+// is an error too, so that one object can not keep others from being translated.
 func Build[M proto.Message](translate func() M) (message M, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -25,7 +27,7 @@ func Build[M proto.Message](translate func() M) (message M, err error) {
 		case invalid:
 			err = p.error
 		default:
-			panic(p)
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	message = translate()

@@ -84,6 +84,10 @@ type Memory struct {
 type Probe struct {
 	Times    Times `json:"times"`
 	Requests int   `json:"requests"`
+	// Slowest are the slowest probes, slowest first.
+	Slowest []Slow `json:"slowest,omitempty"`
+	// Longest is the longest that one request took since it was set to zero.
+	Longest time.Duration `json:"-"`
 	// Wrong counts the answers that are neither that of before nor that of after.
 	Wrong map[string]int `json:"wrong,omitempty"`
 }

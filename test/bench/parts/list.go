@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
@@ -47,6 +48,10 @@ var parts = []part{
 	}},
 	{"scopes", withoutScopes},
 	{"filter that finds hosts", withoutFilters(filter.FindHost)},
+	{"filter that detects loops", withoutFilters(filter.Loops)},
+	{"hops counted", func(c *configuration) {
+		c.eachTable(func(t *routev3.RouteConfiguration) { t.RequestHeadersToAdd = nil })
+	}},
 	{"filter for CORS", withoutFilters(filter.CORS)},
 	{"filter for external authorization", withoutFilters(filter.ExternalAuth)},
 	{"filter for sessions", withoutFilters(filter.Session)},
@@ -58,6 +63,9 @@ var parts = []part{
 	{"no timeout for requests", func(c *configuration) {
 		c.eachRoute(func(r *routev3.Route) { r.GetRoute().Timeout = nil })
 	}},
+	{"priority over copies", func(c *configuration) {
+		c.eachRoute(func(r *routev3.Route) { r.GetRoute().Priority = corev3.RoutingPriority_DEFAULT })
+	}},
 	{"names", withoutNames},
 	{"port ignored, clusters not looked at", func(c *configuration) {
 		c.eachTable(func(t *routev3.RouteConfiguration) { t.IgnorePortInHostMatching, t.ValidateClusters = false, nil })
@@ -65,7 +73,7 @@ var parts = []part{
 	{"least request", func(c *configuration) {
 		c.eachCluster(func(b *clusterv3.Cluster) { b.LbPolicy = clusterv3.Cluster_ROUND_ROBIN })
 	}},
-	{"cluster without limits and panic", func(c *configuration) {
+	{"limits of clusters, no panic", func(c *configuration) {
 		c.eachCluster(func(b *clusterv3.Cluster) {
 			b.CircuitBreakers, b.CommonLbConfig, b.IgnoreHealthOnHostRemoval, b.TypedExtensionProtocolOptions = nil, nil, false, nil
 		})

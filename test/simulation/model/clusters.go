@@ -23,7 +23,7 @@ func (e *Envoy) warmingClusters() bool { return e.initialized && len(e.warming) 
 func (e *Envoy) takeClusters(r *discoveryv3.DeltaDiscoveryResponse) string {
 	resume := e.pause(endpointType, secretType)
 	for _, resource := range r.GetResources() {
-		e.updateCluster(decode(resource.GetResource(), readCluster))
+		e.updateCluster(decode(resource.GetResource(), &knownClusters, readCluster))
 	}
 	for _, name := range r.GetRemovedResources() {
 		for _, from := range []map[string]*warmable{e.active, e.warming} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"sync"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -78,28 +77,20 @@ type listener struct {
 	refused bool
 }
 
-// decoded remembers what bytes mean. Equal bytes give the same pointer, so pointers can be compared in place of Envoy's hashes of messages.
-var decoded, chains sync.Map
+// What bytes mean. Equal bytes give the same pointer, so pointers can be compared in place of Envoy's hashes of messages.
+var (
+	knownClusters  interned[cluster]
+	knownListeners interned[listener]
+	knownChains    interned[chain]
+	knownTables    interned[table]
+	knownScopes    interned[scope]
+)
 
-func decode[T any](body *anypb.Any, read func(*anypb.Any) *T) *T {
+func decode[T any](body *anypb.Any, known *interned[T], read func(*anypb.Any) *T) *T {
 	if body.GetTypeUrl() == scopeType && bytes.Contains(body.GetValue(), salt) {
 		return read(body)
 	}
-	key := body.GetTypeUrl() + string(body.GetValue())
-	if known, ok := decoded.Load(key); ok {
-		return as[T](known)
-	}
-	known, _ := decoded.LoadOrStore(key, read(body))
-	return as[T](known)
-}
-
-// as is what is known of a message. Messages of one type are always read in one way.
-func as[T any](known any) *T {
-	value, ok := known.(*T)
-	if !ok {
-		panic("a message was read in another way")
-	}
-	return value
+	return known.get(string(body.GetValue()), func() *T { return read(body) })
 }
 
 // unpack never fails for what the control plane has packed.
@@ -204,8 +195,7 @@ func readListener(body *anypb.Any) *listener {
 	m := unpack(body, &listenerv3.Listener{})
 	l := &listener{name: m.GetName(), port: int(m.GetAddress().GetSocketAddress().GetPortValue()), bound: m.GetBindToPort() == nil || m.GetBindToPort().GetValue()}
 	for _, fc := range m.GetFilterChains() {
-		known, _ := chains.LoadOrStore(pack(fc), readChain(fc))
-		c := as[chain](known)
+		c := knownChains.get(pack(fc), func() *chain { return readChain(fc) })
 		l.chains = append(l.chains, c)
 		l.refused = l.refused || c.refused
 	}

@@ -37,7 +37,7 @@ func (e *Envoy) takeListeners(r *discoveryv3.DeltaDiscoveryResponse) string {
 	}
 	problem := ""
 	for _, resource := range r.GetResources() {
-		l := decode(resource.GetResource(), readListener)
+		l := decode(resource.GetResource(), &knownListeners, readListener)
 		if l.refused {
 			problem += l.name + ": " + refusal + "\n"
 			continue
@@ -211,7 +211,7 @@ func (e *Envoy) takeTables(r *discoveryv3.DeltaDiscoveryResponse) string {
 		if p == nil {
 			continue
 		}
-		t := decode(resource.GetResource(), readTable)
+		t := decode(resource.GetResource(), &knownTables, readTable)
 		if t.refused {
 			return refusal
 		}
@@ -236,7 +236,7 @@ func (e *Envoy) takeScopes(r *discoveryv3.DeltaDiscoveryResponse) string {
 		}
 		updated := map[string]*scope{}
 		for _, resource := range r.GetResources() {
-			next := decode(resource.GetResource(), readScope)
+			next := decode(resource.GetResource(), &knownScopes, readScope)
 			if before := s.known[next.name]; before != nil && before.bytes == next.bytes {
 				continue
 			}

@@ -1,0 +1,62 @@
+package limits
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Limits are the budgets. What is beyond one is refused on the object that is, the youngest first.
+type Limits struct {
+	// Expression is how many instructions a regular expression may compile to, and Expressions how many those of one route may together.
+	// Proxies keep every program in memory, and a large one is slow.
+	Expression  int
+	Expressions int
+	// HostRules and HostExpressions are how many rules, and instructions, the routes of one hostname of a listener may have together.
+	HostRules       int
+	HostExpressions int
+	// Routes is how many routes of one namespace a Gateway takes.
+	Routes int
+	// RepeatedRules is how often the rules of routes with wide hostnames may be repeated for narrower ones on a listener, all together.
+	RepeatedRules int
+	// Listeners is how many listeners a Gateway may have together with its ListenerSets, and NamespaceListeners how many those of one
+	// namespace may add to it.
+	Listeners          int
+	NamespaceListeners int
+	// ExternalHostnames is how many XBackends of one namespace may have a name that proxies resolve by DNS.
+	ExternalHostnames int
+}
+
+// Defaults are generous: a tenant that meets one has most likely made a mistake.
+func Defaults() Limits {
+	return Limits{
+		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, RepeatedRules: 100_000,
+		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256,
+	}
+}
+
+// names are how operators write them.
+func (l *Limits) names() map[string]*int {
+	return map[string]*int{
+		"expression": &l.Expression, "expressions": &l.Expressions, "hostRules": &l.HostRules, "hostExpressions": &l.HostExpressions,
+		"routes": &l.Routes, "repeatedRules": &l.RepeatedRules, "listeners": &l.Listeners, "namespaceListeners": &l.NamespaceListeners,
+		"externalHostnames": &l.ExternalHostnames,
+	}
+}
+
+// Set changes those that are named.
+func (l *Limits) Set(values map[string]int) error {
+	known := l.names()
+	for name, value := range values {
+		limit, ok := known[name]
+		if !ok {
+			return fmt.Errorf("there is no limit %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+		if value < 1 {
+			return fmt.Errorf("limit %s is %d; it has to be at least 1", name, value)
+		}
+		*limit = value
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatewright/gatewright/internal/limits"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// wideRoute has no hostname and as many matches as definitions allow.
+func wideRoute(generation int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {namespace: infra, name: wide, generation: %d}\nspec:\n  parentRefs: [{name: web}]\n  rules:\n", generation)
+	for rule := range 2 {
+		b.WriteString("  - matches:\n")
+		for match := range 64 {
+			fmt.Fprintf(&b, "    - path: {type: PathPrefix, value: /wide/%d/%d/%d}\n", rule, match, generation)
+		}
+		b.WriteString("    backendRefs: [{name: v1, port: 80}]\n")
+	}
+	return b.String()
+}
+
+func hostRoute(i int, hostname string) string {
+	return fmt.Sprintf(`
+kind: HTTPRoute
+metadata: {namespace: infra, name: r%d, generation: 1, creationTimestamp: "2026-01-01T00:00:%02dZ"}
+spec: {parentRefs: [{name: web}], hostnames: ["%s"], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+`, i, i%60, hostname)
+}
+
+const webGateway = base + `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+`
+
+// One wide route costs one host, however many narrower ones there are.
+func TestAWideRouteIsNotCopiedIntoNarrowerHosts(t *testing.T) {
+	t.Parallel()
+	g := newGraph()
+	load := func(objects string) {
+		for _, c := range resolvetest.Load(t, objects) {
+			g.objects.Apply(c)
+		}
+	}
+	load(webGateway + wideRoute(1))
+	for i := range 200 {
+		load(hostRoute(i, fmt.Sprintf("h%d.example.com", i)))
+	}
+	g.memo.Run()
+	g.resourceChanges()
+	host, _ := g.hosts.Get(nil, "infra/web/80|h7.example.com")
+	if len(host.Rules) != 1 || !host.FallsThrough {
+		t.Errorf("h7.example.com has %d rules and falls through: %v", len(host.Rules), host.FallsThrough)
+	}
+
+	load(wideRoute(2))
+	report := g.memo.Run()
+	if n := report.Computed[stageVirtualHost]; n != 1 {
+		t.Errorf("an edit of the wide route computes %d hosts", n)
+	}
+	changes, _ := g.resourceChanges()
+	if len(changes) != 1 || changes[0].Type != xds.VirtualHost || changes[0].Name != "*" {
+		t.Errorf("an edit of the wide route changes %d resources", len(changes))
+	}
+}
+
+// A host whose listener is for it alone does not fall through to others.
+func TestAHostWithAListenerOfItsOwnDoesNotFallThrough(t *testing.T) {
+	t.Parallel()
+	g := newGraph()
+	for _, c := range resolvetest.Load(t, base+`
+kind: Gateway
+metadata: {namespace: infra, name: web}
+spec:
+  gatewayClassName: gatewright
+  listeners:
+  - {name: any, port: 80, protocol: HTTP}
+  - {name: own, port: 80, protocol: HTTP, hostname: own.example.com}
+  - {name: wild, port: 80, protocol: HTTP, hostname: "*.wild.example.com"}
+---`+hostRoute(1, "own.example.com")+"---"+hostRoute(2, "a.wild.example.com")+"---"+hostRoute(3, "b.example.com")) {
+		g.objects.Apply(c)
+	}
+	g.memo.Run()
+	for domain, want := range map[string]bool{"own.example.com": false, "a.wild.example.com": true, "b.example.com": true, "*": false, "*.wild.example.com": false} {
+		if host, ok := g.hosts.Get(nil, "infra/web/80|"+domain); !ok || host.FallsThrough != want {
+			t.Errorf("%s falls through: %v, want %v", domain, host.FallsThrough, want)
+		}
+	}
+}
+
+// limited is a pipeline with small limits, and what it says.
+func limited(t *testing.T, change func(*limits.Limits), objects ...string) (*Pipeline, *listening) {
+	t.Helper()
+	l := &listening{offers: map[string][]byte{}}
+	out := nowhere()
+	out.Statuses, out.Proofs, out.Peers = l, l, l
+	set := limits.Defaults()
+	change(&set)
+	p := New(out, prometheus.NewRegistry(), WithLimits(set))
+	put(t, p, strings.Join(objects, "\n---\n"))
+	p.Start()
+	return p, l
+}
+
+func (l *listening) refused(t *testing.T, route, word string) {
+	t.Helper()
+	for _, said := range l.said {
+		if strings.HasPrefix(said, "refuse HTTPRoute "+route+" ") && strings.Contains(said, word) {
+			return
+		}
+	}
+	t.Errorf("%s is not told of %q: %q", route, word, l.said)
+}
+
+func TestRulesOfWideRoutesAreRepeatedOnlySoOften(t *testing.T) {
+	t.Parallel()
+	objects := []string{webGateway + wideRoute(1)}
+	for i := range 5 {
+		objects = append(objects, hostRoute(i, fmt.Sprintf("*.w%d.example.com", i)))
+	}
+	p, l := limited(t, func(l *limits.Limits) { l.RepeatedRules = 600 }, objects...)
+	l.refused(t, "infra/wide", "repeatedRules")
+	narrow, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*.w1.example.com")
+	wide, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*")
+	if len(narrow.Rules) != 1 || len(wide.Rules) != 128 {
+		t.Errorf("the narrower host has %d rules, the wide one %d", len(narrow.Rules), len(wide.Rules))
+	}
+	p, _ = limited(t, func(*limits.Limits) {}, objects...)
+	if narrow, _ = p.quarantine.graph.hosts.Get(nil, "infra/web/80|*.w1.example.com"); len(narrow.Rules) != 129 {
+		t.Errorf("within the limit, the narrower host has %d rules", len(narrow.Rules))
+	}
+}
+
+func TestAHostHasRoomForSoManyRules(t *testing.T) {
+	t.Parallel()
+	p, l := limited(t, func(l *limits.Limits) { l.HostRules = 2 },
+		webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "a.example.com"), hostRoute(3, "a.example.com"), hostRoute(4, "b.example.com"))
+	l.refused(t, "infra/r3", "hostRules")
+	if host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|a.example.com"); len(host.Rules) != 2 {
+		t.Errorf("the host has %d rules", len(host.Rules))
+	}
+	put(t, p, strings.Replace(hostRoute(1, "a.example.com"), "spec: {parentRefs: [{name: web}]", "spec: {parentRefs: [{name: other}]", 1))
+	p.config.step()
+	if host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|a.example.com"); len(host.Rules) != 2 || len(host.Beyond) != 0 {
+		t.Errorf("with one less, the host has %d rules and no room for %v", len(host.Rules), host.Beyond)
+	}
+}
+
+func TestAGatewayTakesSoManyRoutesOfANamespace(t *testing.T) {
+	t.Parallel()
+	p, _ := limited(t, func(l *limits.Limits) { l.Routes = 2 },
+		webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "b.example.com"), hostRoute(3, "c.example.com"))
+	for name, want := range map[string]outcome.State{"r1": outcome.True, "r2": outcome.True, "r3": outcome.False} {
+		r, _ := p.quarantine.graph.routes.Get(nil, string(store.HTTPRoute)+"/infra/"+name)
+		if got := r.Outcome.Parents[0].Conditions[0]; got.State != want {
+			t.Errorf("%s is accepted: %+v", name, got)
+		}
+	}
+	if p.quarantine.graph.hosts.Has("infra/web/80|c.example.com") {
+		t.Error("the host of the route that is not accepted is served")
+	}
+}
+
+func TestARouteHasRoomForSoManyExpressions(t *testing.T) {
+	t.Parallel()
+	p, _ := limited(t, func(l *limits.Limits) { l.Expressions = 20 }, webGateway+`
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: 1}
+spec:
+  parentRefs: [{name: web}]
+  rules:
+  - {matches: [{path: {type: RegularExpression, value: "/[a-z]{9}"}}], backendRefs: [{name: v1, port: 80}]}
+  - {matches: [{path: {type: RegularExpression, value: "/[0-9]{9}"}}], backendRefs: [{name: v1, port: 80}]}
+`)
+	r, _ := p.quarantine.graph.routes.Get(nil, "HTTPRoute/infra/r")
+	if text := fmt.Sprint(r.Outcome); !strings.Contains(text, "more than 20 instructions together") || len(r.Rules) != 1 {
+		t.Errorf("%d rules; %s", len(r.Rules), text)
+	}
+}
+
+func TestANamespaceHasRoomForSoManyNames(t *testing.T) {
+	t.Parallel()
+	name := func(i int) string {
+		return fmt.Sprintf(`
+kind: XBackend
+metadata: {namespace: infra, name: x%d, creationTimestamp: "2026-01-01T00:00:%02dZ"}
+spec: {type: ExternalHostname, port: {number: 80}, externalHostname: {hostname: x%d.example.org}}
+`, i, i, i)
+	}
+	p, _ := limited(t, func(l *limits.Limits) { l.ExternalHostnames = 1 }, webGateway+name(1), name(2))
+	for i, refused := range map[int]bool{1: false, 2: true} {
+		x, _ := p.quarantine.graph.xbackends.Get(nil, fmt.Sprintf("infra/x%d", i))
+		if (x.Accepted != nil) != refused || refused && !strings.Contains(x.Accepted.Message, "externalHostnames") {
+			t.Errorf("x%d: %+v", i, x.Accepted)
+		}
+	}
+}
+
+// Routes that share a hostname repeat nothing, however many there are; each narrower hostname counts, also those of one route.
+func TestRepeatedRulesAreCountedByHostname(t *testing.T) {
+	t.Parallel()
+	objects := []string{webGateway + hostRoute(0, "exact.example.com")}
+	for i := range 300 {
+		objects = append(objects, fmt.Sprintf(`
+kind: HTTPRoute
+metadata: {namespace: infra, name: path-%d, generation: 1}
+spec: {parentRefs: [{name: web}], rules: [{matches: [{path: {value: /p%d}}], backendRefs: [{name: v1, port: 80}]}]}
+`, i, i))
+	}
+	p, l := limited(t, func(l *limits.Limits) { l.RepeatedRules = 599 }, objects...)
+	for _, said := range l.said {
+		if strings.HasPrefix(said, "refuse") {
+			t.Fatalf("nothing is repeated, and yet: %s", said)
+		}
+	}
+	put(t, p, `
+kind: HTTPRoute
+metadata: {namespace: infra, name: narrow, generation: 1}
+spec: {parentRefs: [{name: web}], hostnames: ["*.a.example.com", "*.b.example.com"], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+`)
+	p.config.step()
+	beyond := 0
+	for _, said := range l.said {
+		if strings.Contains(said, "repeatedRules") {
+			beyond++
+		}
+	}
+	if beyond != 1 {
+		t.Errorf("600 rules are repeated, 599 allowed; %d routes are beyond", beyond)
+	}
+}
+
+// A filter of one listener changes nothing for the hosts of others on its port.
+func TestAListenerSetWithAFilterLeavesHostsOfOthersAlone(t *testing.T) {
+	t.Parallel()
+	g := newGraph()
+	load := func(objects string) {
+		for _, c := range resolvetest.Load(t, objects) {
+			g.objects.Apply(c)
+		}
+	}
+	load(strings.Replace(webGateway, "listeners: [", "allowedListeners: {namespaces: {from: All}}, listeners: [", 1) + wideRoute(1))
+	for i := range 50 {
+		load(hostRoute(i, fmt.Sprintf("h%d.example.com", i)))
+	}
+	g.memo.Run()
+	g.resourceChanges()
+	load(`
+kind: ListenerSet
+metadata: {namespace: infra, name: set}
+spec:
+  parentRef: {name: web}
+  listeners:
+  - name: checked
+    port: 80
+    protocol: HTTP
+    hostname: set.example.com
+    filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}}}]}
+`)
+	report := g.memo.Run()
+	if n := report.Changed[stageVirtualHost]; n != 1 {
+		t.Errorf("the filter changes %d hosts, want its own", n)
+	}
+	if host, _ := g.hosts.Get(nil, "infra/web/80|h7.example.com"); !host.FallsThrough || len(host.Rules) != 1 {
+		t.Errorf("h7 has %d rules and falls through: %v", len(host.Rules), host.FallsThrough)
+	}
+}

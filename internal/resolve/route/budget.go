@@ -1,0 +1,191 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/limits"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// item is a route in the queue for a budget.
+func (r Resolved) item(weight int) limits.Item {
+	return limits.Item{Created: r.Created, Key: r.Name.String() + "/" + r.Kind, Weight: weight}
+}
+
+// Excluded says whether a route is beyond a budget.
+func (r Resolved) Excluded(c limits.Cutoff) bool {
+	i := r.item(0)
+	return c.Excludes(i.Created, i.Key)
+}
+
+// NamespaceKeys are the Gateways a route attaches to, as `<gateway>|<namespace>`.
+func (r Resolved) NamespaceKeys() []string {
+	var keys []string
+	for _, a := range r.Attachments {
+		keys = append(keys, a.Gateway+"|"+r.Name.Namespace)
+	}
+	return unique(keys)
+}
+
+// NamespaceBudget finds the routes that a Gateway has no room for, of a namespace that has more than it may. The key is one of
+// [Resolved.NamespaceKeys].
+func NamespaceBudget(v *store.View, routes *store.Table[Resolved], byNamespace *store.Index[Resolved], limit int, key string) limits.Cutoff {
+	if byNamespace.Len(v, key) <= limit {
+		return limits.Cutoff{}
+	}
+	var items []limits.Item
+	for _, route := range byNamespace.Keys(v, key) {
+		r, _ := routes.Get(v, route)
+		items = append(items, r.item(1))
+	}
+	return limits.Find(items, limit)
+}
+
+// within takes a route from the Gateways that have no room for it, and says so.
+func (r Resolved) within(cutoffs func(key string) limits.Cutoff) Resolved {
+	beyond := map[string]limits.Cutoff{}
+	for _, a := range r.Attachments {
+		if c := cutoffs(a.Gateway + "|" + r.Name.Namespace); r.Excluded(c) {
+			beyond[a.Gateway] = c
+		}
+	}
+	if len(beyond) == 0 {
+		return r
+	}
+	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool { _, out := beyond[a.Gateway]; return out })
+	r.Outcome.Parents = slices.Clone(r.Outcome.Parents)
+	for i := range r.Outcome.Parents {
+		parent := &r.Outcome.Parents[i]
+		c, out := beyond[parent.Gateway]
+		if !out {
+			continue
+		}
+		parent.Conditions = slices.Clone(parent.Conditions)
+		parent.Conditions[0] = outcome.Condition{
+			Type: string(gwv1.RouteConditionAccepted), State: outcome.False, Reason: string(gwv1.RouteReasonNotAllowedByListeners),
+			Message: fmt.Sprintf("Gateway %s takes %d routes of namespace %s, and there are %d, of which this is one of the youngest; delete some, or ask the operator for more (limit routes)",
+				parent.Gateway, c.Limit, r.Name.Namespace, c.Wanted),
+		}
+		parent.Gateway = ""
+	}
+	return r
+}
+
+// WildKeys are the listeners at which a route has a hostname with a wildcard: its rules may have to be repeated for narrower ones.
+func (r Resolved) WildKeys() []string {
+	var keys []string
+	for _, a := range r.Attachments {
+		if a.Table != "" && slices.ContainsFunc(a.Hosts, func(h Host) bool { return !exact(h.Domain) }) {
+			keys = append(keys, ListenerKey(a.Gateway, a.Listener))
+		}
+	}
+	return keys
+}
+
+// RepeatBudget finds the routes with wide hostnames whose rules are not repeated for narrower ones, because they would be too many. The key is
+// a [ListenerKey]. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
+func RepeatBudget(v *store.View, routes *store.Table[Resolved], byWild, byListener *store.Index[Resolved], byHost bool, limit int, key string) limits.Cutoff {
+	among := byListener
+	if byHost {
+		among = byWild
+	}
+	// narrower counts, for each domain, those that it covers.
+	narrower, seen := map[string]int{}, map[string]bool{}
+	for _, name := range among.Keys(v, key) {
+		r, _ := routes.Get(v, name)
+		for _, domain := range r.domainsAt(key) {
+			if seen[domain] || byHost && exact(domain) {
+				continue
+			}
+			seen[domain] = true
+			for _, wide := range wider(domain)[1:] {
+				narrower[wide]++
+			}
+		}
+	}
+	if len(narrower) == 0 {
+		return limits.Cutoff{}
+	}
+	var items []limits.Item
+	for _, name := range byWild.Keys(v, key) {
+		r, _ := routes.Get(v, name)
+		times := 0
+		for _, domain := range r.domainsAt(key) {
+			times += narrower[domain]
+		}
+		items = append(items, r.item(len(r.Rules)*times))
+	}
+	return limits.Find(items, limit)
+}
+
+// domainsAt are the domains that a route has at a listener, named by its [ListenerKey].
+func (r Resolved) domainsAt(listener string) []string {
+	var domains []string
+	for _, a := range r.Attachments {
+		if ListenerKey(a.Gateway, a.Listener) != listener {
+			continue
+		}
+		for _, h := range a.Hosts {
+			domains = append(domains, h.Domain)
+		}
+	}
+	return unique(domains)
+}
+
+// hostBudget drops the rules of routes that a host has no room for, and names these routes.
+func hostBudget(list []candidate, l limits.Limits) (kept []candidate, beyond []string) {
+	if len(list) <= l.HostRules && expressionsOf(list) <= l.HostExpressions {
+		return list, nil
+	}
+	rules, expressions := map[string]*limits.Item{}, map[string]*limits.Item{}
+	for _, c := range list {
+		if rules[c.route] == nil {
+			item := limits.Item{Created: c.created, Key: c.route}
+			rules[c.route], expressions[c.route] = &item, &limits.Item{Created: c.created, Key: c.route, Weight: c.expressions}
+		}
+		rules[c.route].Weight++
+	}
+	cutoffs := []limits.Cutoff{limits.Find(values(rules), l.HostRules), limits.Find(values(expressions), l.HostExpressions)}
+	for _, c := range list {
+		if slices.ContainsFunc(cutoffs, func(cut limits.Cutoff) bool { return cut.Excludes(c.created, c.route) }) {
+			beyond = append(beyond, c.route)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	return kept, unique(beyond)
+}
+
+func expressionsOf(list []candidate) int {
+	sum, seen := 0, map[string]bool{}
+	for _, c := range list {
+		if c.expressions > 0 && !seen[c.route] {
+			seen[c.route] = true
+			sum += c.expressions
+		}
+	}
+	return sum
+}
+
+func values(items map[string]*limits.Item) []limits.Item {
+	list := make([]limits.Item, 0, len(items))
+	for _, i := range items {
+		list = append(list, *i)
+	}
+	return list
+}
+
+// Hosts are what virtual hosts are made of.
+type Hosts struct {
+	Tables *store.Table[[]gateway.ParentListener]
+	Routes *store.Table[Resolved]
+	// ByHost has the routes by [Resolved.HostKeys], and Repeats is the [RepeatBudget] of each listener.
+	ByHost  *store.Index[Resolved]
+	Repeats *store.Table[limits.Cutoff]
+	Limits  *limits.Limits
+}

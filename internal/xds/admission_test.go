@@ -1,0 +1,143 @@
+package xds_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// expiring is a proof that lasts as long as it says.
+type expiring time.Duration
+
+func (e expiring) Authenticate(context.Context, string) (xds.Proof, error) {
+	return xds.Proof{Identity: xds.Identity{Gateway: group, Pod: pod}, Expires: time.Now().Add(time.Duration(e))}, nil
+}
+
+func TestAStreamEndsInTheLastFifthOfItsToken(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		random   float64
+		from, to time.Duration
+	}{
+		"at the beginning of that": {1, 4 * time.Second, 5 * time.Second},
+		"at the end of that":       {0, 5 * time.Second, patience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, options{authenticator: expiring(5 * time.Second), prepare: func(s *xds.Server) { s.Roll(func() float64 { return tt.random }) }})
+			p := c.connectWithoutReading(group)
+			began := time.Now()
+			_, err := p.stream.Recv()
+			if after := time.Since(began); status.Code(err) != codes.Unauthenticated || after < tt.from-100*time.Millisecond || after >= tt.to {
+				t.Errorf("the stream ended after %s with %v", after, err)
+			}
+		})
+	}
+}
+
+// deaf is a proxy that asks, and does not read.
+func deaf(t *testing.T, c *control) {
+	t.Helper()
+	c.cache.Apply([]xds.Change{cluster(t, group, "big", strings.Repeat("x", 4<<20)), secret(t, group, "s1", rand.Text())})
+	p := c.connectWithoutReading(group)
+	p.subscribe(clusterURL)
+	c.wait("gatewright_xds_responses_total cluster", 1)
+	// gRPC takes one message whatever was read, and keeps the next one waiting.
+	p.subscribe(secretURL, "s1")
+	c.wait("gatewright_xds_responses_total secret", 1)
+}
+
+func TestAProxyThatDoesNotReadIsCutOff(t *testing.T) {
+	t.Parallel()
+	t.Run("when it has held back a response for too long", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{prepare: func(s *xds.Server) { s.Hurry(100 * time.Millisecond) }})
+		deaf(t, c)
+		c.wait("gatewright_xds_connected_proxies", 0)
+	})
+	t.Run("when its token is at its end", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{authenticator: expiring(2 * time.Second)})
+		deaf(t, c)
+		c.wait("gatewright_xds_connected_proxies", 0)
+	})
+}
+
+func TestAConnectionWithUnreadResponsesIsClosedWithItsStream(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{cluster(t, group, "big", strings.Repeat("x", 4<<20))})
+	p := c.connectWithoutReading(group)
+	p.subscribe(clusterURL)
+	c.wait("gatewright_xds_responses_total cluster", 1)
+	if err := p.stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	c.wait("gatewright_xds_connected_proxies", 0)
+	p.refused(t)
+}
+
+// refused says that the stream ends without having been read to its end.
+func (p *proxy) refused(t *testing.T) {
+	t.Helper()
+	time.Sleep(time.Second) // the connection ends a little later than the stream
+	for {
+		if _, err := p.stream.Recv(); err != nil {
+			if errors.Is(err, io.EOF) {
+				t.Error("the connection stayed")
+			}
+			return
+		}
+	}
+}
+
+func TestConnectionsWithoutAStreamAreLimited(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.expect(clusterURL, nil, nil)
+	alive := func(connection net.Conn) bool {
+		_ = connection.SetDeadline(time.Now().Add(patience))
+		return tls.Client(connection, &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: c.ca.pool, ServerName: "localhost", NextProtos: []string{"h2"}}).Handshake() == nil
+	}
+	var connections []net.Conn
+	for range xds.MaxStrangers + 1 {
+		connection, err := net.Dial("tcp", c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = connection.Close() })
+		connections = append(connections, connection)
+	}
+	if first, last := alive(connections[0]), alive(connections[xds.MaxStrangers]); !first || last {
+		t.Errorf("the first connection is open: %v, the one too many: %v", first, last)
+	}
+	_ = connections[1].Close()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		connection, err := net.Dial("tcp", c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = connection.Close() })
+		if alive(connection) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a connection that is closed is still counted")
+		}
+	}
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+	p.expect(clusterURL, []string{"c1"}, nil)
+}

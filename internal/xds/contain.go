@@ -1,0 +1,35 @@
+package xds
+
+import (
+	"runtime/debug"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// errPanicked ends a stream for which the server panicked. All locks are released on the way, and the stream is taken out of its group, so
+// that others are served as before.
+var errPanicked = status.Error(codes.Internal, "the control plane failed to serve this stream; connect again")
+
+// contain is deferred around the work for one caller. A panic is logged and counted, and ends what it was about.
+func (s *Server) contain(caller Identity, end func()) {
+	if p := recover(); p != nil {
+		s.panicked(caller, p)
+		end()
+	}
+}
+
+func (s *Server) panicked(caller Identity, p any) {
+	s.metrics.panics.Inc()
+	s.logger.Error("panic while a stream was served", "gateway", caller.Gateway, "pod", caller.Pod, "panic", p, "stack", string(debug.Stack()))
+}
+
+// contain is deferred where somebody who changes a Gateway works for one of its streams.
+func (s *stream) contain() {
+	if s.panicked == nil {
+		return
+	}
+	if p := recover(); p != nil {
+		s.panicked(p)
+	}
+}

@@ -1,0 +1,32 @@
+package xds
+
+import "time"
+
+const (
+	MaxReason         = maxReason
+	MaxUnknown        = maxUnknown
+	MaxUnknownBytes   = maxUnknownBytes
+	MaxUnanswered     = maxUnanswered
+	MaxStreamsOfProxy = maxStreamsOfProxy
+	MaxStrangers      = maxStrangers
+)
+
+// Hurry has the server give up earlier on those who do not read.
+func (s *Server) Hurry(patience time.Duration) { s.sendPatience = patience }
+
+// Roll has streams end where chance would have it.
+func (s *Server) Roll(random func() float64) { s.random = random }
+
+// Followed is how many streams follow each load assignment.
+func (c *Cache) Followed() map[string]int {
+	c.endpoints.mu.RLock()
+	defer c.endpoints.mu.RUnlock()
+	followed := map[string]int{}
+	for name, streams := range c.endpoints.followers {
+		followed[name] = len(streams)
+	}
+	return followed
+}
+
+// BeforeSearch is called whenever a stream is about to do the work of a search.
+func (s *Server) BeforeSearch(work func()) { s.beforeSearch = work }

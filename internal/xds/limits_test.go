@@ -1,0 +1,238 @@
+package xds_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+func TestAStreamThatIsOverFollowsNoEndpoints(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := boot(t, c)
+	p.subscribe(endpointURL, "*", "eds/unknown")
+	p.expect(endpointURL, nil, []string{"eds/unknown"})
+	p.hangUp()
+	for deadline := time.Now().Add(patience); len(c.cache.Followed()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a stream that is over follows %v", c.cache.Followed())
+		}
+	}
+}
+
+func TestTheReasonOfANACKIsClipped(t *testing.T) {
+	t.Parallel()
+	j, log := make(journal, 100), &logged{}
+	c := start(t, options{observer: j, log: log})
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+	p := c.connect(group)
+	p.subscribe(clusterURL)
+	p.refuse(p.receive(), "c1: "+strings.Repeat("é", 1<<20))
+	j.expect(t, "connected "+group)
+	refused := <-j
+	if len(refused) > xds.MaxReason+100 || !utf8.ValidString(refused) || !strings.HasPrefix(refused, "refused cluster  c1 []: ééé") {
+		t.Errorf("%d bytes were stored: %.100q", len(refused), refused)
+	}
+	if text := log.String(); len(text) > 2*xds.MaxReason || !strings.Contains(text, "ééé") {
+		t.Errorf("%d bytes were logged: %.300q", len(text), text)
+	}
+}
+
+func TestWhatAProxySaysOfASecretIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	j, log := make(journal, 100), &logged{}
+	c := start(t, options{observer: j, log: log})
+	c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
+	p := c.connect(group)
+	p.subscribe(secretURL, "s1")
+	p.refuse(p.receive(), "s1: can not parse hunter2")
+	j.expect(t, "connected "+group)
+	if refused := <-j; !strings.HasPrefix(refused, "refused secret  s1 []: ") || strings.Contains(refused, "hunter2") {
+		t.Errorf("stored: %q", refused)
+	}
+	if text := log.String(); !strings.Contains(text, "proxy refused configuration") || strings.Contains(text, "hunter2") {
+		t.Errorf("logged: %q", text)
+	}
+}
+
+// logged is what was logged.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// unknown are names that do not exist.
+func unknown(from, count int) []string {
+	names := make([]string, 0, count)
+	for i := range count {
+		names = append(names, fmt.Sprintf("unknown/%d", from+i))
+	}
+	return names
+}
+
+// endsExhausted says that the proxy has asked for too much.
+func (p *proxy) endsExhausted() {
+	p.t.Helper()
+	for {
+		if _, err := p.stream.Recv(); err != nil {
+			if status.Code(err) != codes.ResourceExhausted {
+				p.t.Errorf("the stream ended with %v", err)
+			}
+			return
+		}
+	}
+}
+
+func TestNamesThatDoNotExistAreLimited(t *testing.T) {
+	t.Parallel()
+	t.Run("a stream that goes on asking for more of them ends", func(t *testing.T) {
+		t.Parallel()
+		log := &logged{}
+		c := start(t, options{log: log})
+		p := c.connectWithoutReading(group)
+		for i := range 3 {
+			p.subscribe(endpointURL, unknown(i*xds.MaxUnknown/2, xds.MaxUnknown/2)...)
+		}
+		p.endsExhausted()
+		if lines := strings.Count(log.String(), "names that do not exist"); lines != 1 {
+			t.Errorf("it was logged %d times:\n%s", lines, log)
+		}
+	})
+	t.Run("long ones count for more", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		p := c.connectWithoutReading(group)
+		p.subscribe(secretURL, "s1")
+		p.subscribe(secretURL, strings.Repeat("x", xds.MaxUnknownBytes+1))
+		p.endsExhausted()
+	})
+	t.Run("a proxy that reconnects may list any number that existed before", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+		p := c.connect(group)
+		p.subscribe(endpointURL, append(unknown(0, 3*xds.MaxUnknown), "eds/c1")...)
+		response := p.take()
+		if len(response.GetResources()) != 1 || len(response.GetRemovedResources()) != xds.MaxUnknown {
+			t.Errorf("got %d, removed %d", len(response.GetResources()), len(response.GetRemovedResources()))
+		}
+		if followed := len(c.cache.Followed()); followed != xds.MaxUnknown+1 {
+			t.Errorf("%d are followed", followed)
+		}
+	})
+	t.Run("those that come to exist, or are let go, do not count", func(t *testing.T) {
+		t.Parallel()
+		c := start(t, options{})
+		p := c.connect(group)
+		for i := range 3 {
+			names := unknown(i*xds.MaxUnknown, xds.MaxUnknown)
+			p.subscribe(secretURL, names...)
+			if removed := p.take().GetRemovedResources(); len(removed) != len(names) {
+				t.Fatalf("removed %d", len(removed))
+			}
+			if i == 0 {
+				var changes []xds.Change
+				for _, name := range names {
+					changes = append(changes, secret(t, group, name, ""))
+				}
+				c.cache.Apply(changes)
+				if got := p.take().GetResources(); len(got) != len(names) {
+					t.Fatalf("got %d", len(got))
+				}
+				continue
+			}
+			p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: secretURL, ResourceNamesUnsubscribe: names})
+		}
+	})
+}
+
+func TestAProxyThatDoesNotAnswerIsNotSentMore(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
+	p := c.connect(group)
+	for range 10 * xds.MaxUnanswered {
+		p.subscribe(secretURL, "s1")
+	}
+	var last *discoveryv3.DeltaDiscoveryResponse
+	for range xds.MaxUnanswered {
+		last = p.receive()
+	}
+	p.hearsNothing()
+	p.acknowledge(last)
+	p.expect(secretURL, []string{"s1"}, nil)
+	p.hearsNothing()
+}
+
+func TestTheStreamsOfAProxyAreLimited(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	other := c.connectAs("pod-2")
+	other.subscribe(clusterURL)
+	other.expect(clusterURL, nil, nil)
+	streams := make([]*proxy, xds.MaxStreamsOfProxy+1)
+	for i := range streams {
+		streams[i] = c.connectAs(pod)
+		streams[i].subscribe(clusterURL)
+		streams[i].expect(clusterURL, nil, nil)
+	}
+	// The oldest has made room for the newest: a proxy whose connections broke without a word is let in again.
+	select {
+	case _, more := <-streams[0].responses:
+		if more || status.Code(streams[0].ended) != codes.ResourceExhausted {
+			t.Errorf("the oldest stream ended with %v", streams[0].ended)
+		}
+	case <-time.After(patience):
+		t.Fatal("the oldest stream goes on")
+	}
+	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+	for _, p := range append(streams[1:], other) {
+		p.expect(clusterURL, []string{"c1"}, nil)
+	}
+	c.wait("gatewright_xds_connected_proxies", xds.MaxStreamsOfProxy+1)
+	streams[0].expectNoConnection()
+}
+
+func TestAProxyThatIsRefusedKeepsNoConnection(t *testing.T) {
+	t.Parallel()
+	c := start(t, options{})
+	p := c.connect(group)
+	p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, Node: &corev3.Node{Id: pod, Cluster: "another/gateway"}})
+	p.expectNoConnection()
+}
+
+// expectNoConnection says that the connection of the proxy ends.
+func (p *proxy) expectNoConnection() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	for state := p.connection.GetState(); state == connectivity.Ready; state = p.connection.GetState() {
+		if !p.connection.WaitForStateChange(ctx, state) {
+			p.t.Fatal("the connection stays")
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package xds
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// refusals remembers what was refused.
+type refusals struct {
+	nobody
+	seen *[]Refusal
+}
+
+func (r refusals) Refused(_ Identity, refusal Refusal) { *r.seen = append(*r.seen, refusal) }
+
+func TestAResourceThatIsTooLargeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	var seen []Refusal
+	s := &stream{
+		group: newGroup("shop/web", newEndpointTable()), observer: refusals{seen: &seen}, metrics: newMetrics(prometheus.NewRegistry()),
+		logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	s.subscriptions[RouteTable].update(&discoveryv3.DeltaDiscoveryRequest{}, false, func(string) bool { return true }, nil)
+	r := newResponse(RouteTable)
+	for name, size := range map[string]int{"big": maxResource, "small": 10} {
+		s.subscriptions[RouteTable].put(r, name, &composedTable{name: name, version: "v", bytes: size})
+	}
+	r.remove("gone")
+	s.leaveOut(RouteTable, r)
+	if len(r.resources) != 1 || r.resources[0].label() != "small" || len(r.versions) != 2 || len(r.tables) != 1 || len(r.removed) != 1 {
+		t.Errorf("%v are sent", r.versions)
+	}
+	if s.subscriptions[RouteTable].doubted["big"] != "v" || s.subscriptions[RouteTable].sent["big"] != "v" {
+		t.Error("it should be as if the proxy had refused it")
+	}
+	if len(seen) != 1 || seen[0].Type != RouteTable || seen[0].Name != "big" || !strings.Contains(log.String(), "too large") {
+		t.Errorf("refused: %v, logged: %s", seen, &log)
+	}
+}
+
+func TestTheSizeOfATableIsKept(t *testing.T) {
+	t.Parallel()
+	g := newGroup("shop/web", newEndpointTable())
+	set := func(name, note string) {
+		change := Change{Type: VirtualHost, Table: "t", Name: name}
+		if note != "" {
+			change.Resource = &Resource{version: note, value: []byte(note)}
+		}
+		g.apply([]Change{change, {Type: RouteTable, Name: "t", Resource: &Resource{version: "h", value: []byte("header")}}})
+	}
+	for _, change := range [][2]string{{"a", "one"}, {"b", strings.Repeat("x", 500)}, {"*.c", "three"}, {"a", "longer"}, {"b", ""}, {"*.c", "3"}} {
+		set(change[0], change[1])
+		table := g.tables["t"].current
+		if got := len(table.wire().GetResource().GetValue()); got != table.bytes {
+			t.Errorf("the table has %d bytes, and should have %d", got, table.bytes)
+		}
+		for name, scope := range g.resources[Scope] {
+			if got := len(scope.wire().GetResource().GetValue()); got > scope.size() || got < scope.size()-2*scopeRoom-envelope {
+				t.Errorf("scope %s has %d bytes, and should have about %d", name, got, scope.size())
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+//go:build fault
+
+package fault
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+)
+
+// TestCase48ForgedTokens has somebody inside the cluster call the xDS server with tokens that are well formed and not signed by the cluster,
+// thousands a second. A proxy that starts meanwhile is let in and serves soon, and the controllers do not grow.
+//
+//nolint:paralleltest // it looks at the memory of the controllers
+func TestCase48ForgedTokens(t *testing.T) {
+	const wanted, callers = 5000, 16
+	c := begin(t, "48", "forged tokens")
+	w := newWorld(t)
+	w.slowestRoute(t, w.address, "warm")
+	memory := w.watchMemory(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var calls atomic.Int64
+	var group sync.WaitGroup
+	at, start := w.door(t), time.Now()
+	for range callers {
+		group.Go(func() {
+			connection := at.dial(ctx, t)
+			for ctx.Err() == nil {
+				one, done := context.WithTimeout(ctx, time.Second)
+				stream, err := connection.NewStream(metadata.AppendToOutgoingContext(one, "authorization", "Bearer "+forged(t)),
+					&grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, deltaCall)
+				if err == nil {
+					_ = stream.CloseSend()
+				}
+				calls.Add(1)
+				// The call is left to itself, so that the next one need not wait for its answer.
+				time.AfterFunc(time.Second, done)
+				time.Sleep(time.Until(start.Add(time.Duration(calls.Load()) * time.Second / wanted)))
+			}
+		})
+	}
+	time.Sleep(5 * time.Second)
+	honest := time.Now()
+	address := w.Gateway(t, "honest")
+	w.Route(t, "honest", "honest", "honest.example.com", serviceName)
+	w.waitHost(t, address, "honest.example.com")
+	c.took(time.Since(honest), "a new proxy serves after", 10*time.Second)
+	time.Sleep(span(30*time.Second, 5*time.Second))
+	took := time.Since(start)
+	cancel()
+	group.Wait()
+	c.note("%s forged tokens, %.0f a second", grouped(int(calls.Load())), float64(calls.Load())/took.Seconds())
+	memory.report(c)
+}
+
+// forged is a token that says all that one of a proxy says, and is signed by nobody.
+func forged(t *testing.T) string {
+	t.Helper()
+	part := func(value any) string {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Error(err)
+		}
+		return base64.RawURLEncoding.EncodeToString(text)
+	}
+	random := make([]byte, 256)
+	_, _ = rand.Read(random)
+	now := time.Now()
+	claims := map[string]any{
+		"aud": []string{xdsAudience}, "exp": now.Add(time.Hour).Unix(), "iat": now.Unix(), "nbf": now.Unix(), "iss": "https://kubernetes.default.svc.cluster.local",
+		"jti": fmt.Sprintf("%x", random[:16]), "sub": "system:serviceaccount:shop:edge",
+		"kubernetes.io": map[string]any{
+			"namespace": "shop", "pod": map[string]string{"name": "edge", "uid": fmt.Sprintf("%x", random[16:32])},
+			"serviceaccount": map[string]string{"name": "edge", "uid": "1"},
+		},
+	}
+	return part(map[string]string{"alg": "RS256", "kid": fmt.Sprintf("%x", random[:8])}) + "." + part(claims) + "." + base64.RawURLEncoding.EncodeToString(random)
+}
+
+// door is where callers connect to the control plane.
+type door struct {
+	address string
+	config  *tls.Config
+}
+
+func (w *world) door(t *testing.T) door {
+	t.Helper()
+	address, config := w.trust(t)
+	return door{address, config}
+}
+
+// dial connects until the context ends.
+func (d door) dial(ctx context.Context, t *testing.T) *grpc.ClientConn {
+	t.Helper()
+	connection, err := grpc.NewClient(d.address, grpc.WithTransportCredentials(credentials.NewTLS(d.config)))
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	context.AfterFunc(ctx, func() { _ = connection.Close() })
+	return connection
+}

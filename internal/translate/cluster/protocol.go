@@ -17,9 +17,11 @@ const (
 	// idleTimeout closes a pooled connection before most servers would: whoever closes second answers 503 to the request just sent.
 	idleTimeout = time.Minute
 
-	// The windows of HTTP/2 are those of Envoy's guide for edge proxies.
-	streamWindow     = 64 * 1024
-	connectionWindow = 1024 * 1024
+	// streamWindow is as large as that of clients, so that an answer from far away is not slower than a request from far away.
+	streamWindow = 256 * 1024
+	// connectionWindow is for many streams of different clients: each client that reads slowly holds up to one stream window of it, and when
+	// none is left, all clients of the connection wait.
+	connectionWindow = 64 * streamWindow
 )
 
 func httpOptions(protocol ir.BackendProtocol) *upstreamhttpv3.HttpProtocolOptions {
@@ -32,6 +34,8 @@ func httpOptions(protocol ir.BackendProtocol) *upstreamhttpv3.HttpProtocolOption
 			Http2ProtocolOptions: &corev3.Http2ProtocolOptions{
 				InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
 				InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
+				// An invalid answer ends its own stream. The others of the connection are of other clients.
+				OverrideStreamErrorOnInvalidHttpMessage: wrapperspb.Bool(true),
 			},
 		}
 	} else {

@@ -19,7 +19,7 @@ func Unneeded() map[string]*anypb.Any { return unneeded }
 var unneeded = func() map[string]*anypb.Any {
 	off := map[string]*anypb.Any{FindHost: switchedOff}
 	for _, s := range order {
-		if s.name != Router && s.name != Loops {
+		if s.name != Router && s.name != Loops && s.name != HideEnvoy {
 			off[s.name] = switchedOff
 		}
 	}

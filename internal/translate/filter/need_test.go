@@ -36,7 +36,8 @@ func switches(t *testing.T, settings map[string]*anypb.Any) (on, off []string) {
 func TestUnneededFiltersAreAllThatRoutesCanDoWithout(t *testing.T) {
 	t.Parallel()
 	on, off := switches(t, filter.Unneeded())
-	want := append(slices.DeleteFunc(filter.Names(), func(name string) bool { return name == filter.Router || name == filter.Loops }), filter.FindHost)
+	always := []string{filter.HideEnvoy, filter.Loops, filter.Router}
+	want := append(slices.DeleteFunc(filter.Names(), func(name string) bool { return slices.Contains(always, name) }), filter.FindHost)
 	slices.Sort(want)
 	if len(on) > 0 || !slices.Equal(off, want) {
 		t.Errorf("on: %v, off: %v, want %v", on, off, want)

@@ -41,6 +41,7 @@ type step struct {
 
 // order is the way of a request through a proxy, from the client's side. A response takes it backwards.
 var order = []step{
+	{HideEnvoy, hideEnvoy},
 	{Loops, loops},
 	{CORS, &corsv3.Cors{}},
 	{ExternalAuth, &compositev3.Composite{}},

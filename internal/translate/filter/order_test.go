@@ -27,8 +27,14 @@ func TestChain(t *testing.T) {
 	t.Run("has the places before routing behind loop detection", func(t *testing.T) {
 		t.Parallel()
 		got := filter.Chain(2, false)
-		if len(got) != len(chain)+2 || got[0].GetName() != filter.Loops || got[1].GetName() != filter.BeforeRouting(0) || got[2].GetName() != filter.BeforeRouting(1) {
+		if len(got) != len(chain)+2 || got[1].GetName() != filter.Loops || got[2].GetName() != filter.BeforeRouting(0) || got[3].GetName() != filter.BeforeRouting(1) {
 			t.Errorf("chain: %v", got)
+		}
+	})
+	t.Run("hides Envoy after everything else has seen an answer", func(t *testing.T) {
+		t.Parallel()
+		if names[0] != filter.HideEnvoy || filter.Unneeded()[filter.HideEnvoy] != nil {
+			t.Errorf("%s is behind others of %v, or off", filter.HideEnvoy, names)
 		}
 	})
 	t.Run("ends with the router", func(t *testing.T) {

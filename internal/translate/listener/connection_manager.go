@@ -16,12 +16,7 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// The limits are those of Envoy's guide for edge proxies.
 const (
-	maxConcurrentStreams = 100
-	streamWindow         = 64 * 1024
-	connectionWindow     = 1024 * 1024
-
 	idleTimeout = time.Hour
 	// maxConnectionDuration is when a connection is told to go, however busy. A proxy that is to end shortens it, which is what it is for; so
 	// it is long, and no request is cut by it.
@@ -43,11 +38,14 @@ func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *liste
 		AccessLog:      requestLogs(port),
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 
-		GenerateRequestId:          wrapperspb.Bool(true),
+		GenerateRequestId: wrapperspb.Bool(true),
+		// The identity is a new one, whatever the client sent, and the client is told it: it is in the access log and in what backends get.
+		AlwaysSetRequestIdInResponse: true,
+
 		ServerHeaderTransformation: hcmv3.HttpConnectionManager_PASS_THROUGH,
 	}
-	findRoutes(manager, chain)
 	trustNobody(manager)
+	findRoutes(manager, chain)
 	normalise(manager)
 	limit(manager)
 	return &listenerv3.Filter{
@@ -59,13 +57,6 @@ func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *liste
 // statPrefix is the same for all chains of a port: each prefix costs hundreds of counters.
 func statPrefix(port ir.Port) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(string(port.Protocol)), port.Number)
-}
-
-// trustNobody takes the client's address from the connection, and no client for a part of the mesh: the `x-envoy-` headers that steer
-// Envoy are removed from what any of them sends.
-func trustNobody(manager *hcmv3.HttpConnectionManager) {
-	manager.UseRemoteAddress = wrapperspb.Bool(true)
-	manager.InternalAddressConfig = &hcmv3.HttpConnectionManager_InternalAddressConfig{}
 }
 
 // normalise resolves dot segments, so that no route is reached around another. Slashes are left as they are, repeated or escaped:
@@ -85,11 +76,8 @@ func limit(manager *hcmv3.HttpConnectionManager) {
 	}
 	// Only an answer can tell an HTTP/1.1 client: a connection that is closed without one may carry a request that is on its way.
 	manager.Http1SafeMaxConnectionDuration = true
-	manager.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{
-		MaxConcurrentStreams:        wrapperspb.UInt32(maxConcurrentStreams),
-		InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
-		InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
-	}
+	manager.HttpProtocolOptions = http1Options()
+	manager.Http2ProtocolOptions = http2Options()
 	manager.StreamIdleTimeout = durationpb.New(streamIdleTimeout)
 	manager.RequestHeadersTimeout = durationpb.New(requestHeadersTimeout)
 }

@@ -2,10 +2,12 @@ package listener
 
 import (
 	"fmt"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	tlsinspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -18,6 +20,8 @@ const (
 	anyAddress = "0.0.0.0"
 	// bufferLimit is what Envoy's guide for edge proxies asks for: a slow reader must not fill the proxy's memory.
 	bufferLimit = 32 * 1024
+	// handshakeTimeout ends a connection whose client stops in the middle of the TLS handshake.
+	handshakeTimeout = 10 * time.Second
 
 	tlsInspector = "envoy.filters.listener.tls_inspector"
 )
@@ -64,6 +68,7 @@ func filterChain(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *listenerv3.
 	}
 	if len(chain.Certificates) > 0 {
 		fc.TransportSocket = downstreamTLS(chain)
+		fc.TransportSocketConnectTimeout = durationpb.New(handshakeTimeout)
 	}
 	return fc
 }

@@ -151,7 +151,9 @@ func TestConnectionManager(t *testing.T) {
 	if m.GetRequestTimeout().AsDuration() != 0 {
 		t.Error("a long request is cut off")
 	}
-	if !m.GetUseRemoteAddress().GetValue() || len(m.GetInternalAddressConfig().GetCidrRanges()) != 0 || m.GetInternalAddressConfig() == nil {
+	// An empty list would mean all private addresses.
+	internal := m.GetInternalAddressConfig().GetCidrRanges()
+	if !m.GetUseRemoteAddress().GetValue() || len(internal) != 1 || internal[0].GetAddressPrefix() != "255.255.255.255" || internal[0].GetPrefixLen().GetValue() != 32 {
 		t.Error("a client is believed")
 	}
 	if !m.GetNormalizePath().GetValue() || m.GetMergeSlashes() {

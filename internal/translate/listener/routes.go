@@ -4,7 +4,6 @@ import (
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	earlyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/early_header_mutation/header_mutation/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
@@ -18,15 +17,10 @@ func findRoutes(manager *hcmv3.HttpConnectionManager, chain ir.Chain) {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: wire.ADS(), RouteConfigName: chain.RouteTable}}
 		return
 	}
-	manager.EarlyHeaderMutationExtensions = []*corev3.TypedExtensionConfig{{
-		Name: "envoy.http.early_header_mutation.header_mutation",
-		TypedConfig: wire.Any(&earlyv3.HeaderMutation{Mutations: []*mutationv3.HeaderMutation{{
-			Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
-				Header:       &corev3.HeaderValue{Key: filter.ScopeHeader, Value: chain.RouteTable + filter.ScopeSeparator + "%REQ(:AUTHORITY)%"},
-				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
-			}},
-		}}}),
-	}}
+	editEarly(manager, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
+		Header:       &corev3.HeaderValue{Key: filter.ScopeHeader, Value: chain.RouteTable + filter.ScopeSeparator + "%REQ(:AUTHORITY)%"},
+		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+	}}})
 	manager.HttpFilters = append([]*hcmv3.HttpFilter{filter.FindHostStep()}, manager.HttpFilters...)
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: scopedRoutes}
 }

@@ -162,7 +162,7 @@ func fromADS() *corev3.ConfigSource {
 func statsConfig(wanted ir.Metrics) *metricsv3.StatsConfig {
 	var patterns []*matcherv3.StringMatcher
 	prefixes := []string{
-		"cluster." + xdsCluster + ".", "cluster_manager.", "control_plane.", "http.", "listener.", "listener_manager.", "main_thread.", "overload.", "server.", "workers.",
+		"cluster." + xdsCluster + ".", "cluster_manager.", "control_plane.", "http.", "listener.", "listener_manager.", "main_thread.", "overload.", "server.", "tcp.", "udp.", "workers.",
 	}
 	if wanted.Backends {
 		prefixes = append(prefixes, "cluster.")

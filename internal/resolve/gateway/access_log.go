@@ -2,10 +2,6 @@ package gateway
 
 import (
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -79,39 +75,4 @@ func receiver(v *store.View, objects *store.Objects, namespace, field string, re
 		return "", &refs.Problem{Reason: problem.Reason, Message: "ProxyConfig: " + field + ": " + problem.Message + "; until then nothing is sent there"}
 	}
 	return backend.Name(), nil
-}
-
-// command is one thing that Envoy fills in: a name, perhaps with something in brackets and a length.
-var (
-	command    = regexp.MustCompile(`%(%|[^%]*%?)`)
-	headerName = regexp.MustCompile(`^:?[A-Za-z0-9_-]+(\?:?[A-Za-z0-9_-]+)?$`)
-	shape      = regexp.MustCompile(`^%([A-Z_]+)(?:\(([^()]*)\))?(?::[1-9][0-9]{0,4})?%$`)
-)
-
-// checkFormats finds what Envoy would refuse, and with it the whole listener.
-func checkFormats(field string, log ir.AccessLog) string {
-	for _, name := range slices.Sorted(maps.Keys(log.Fields)) {
-		if message := checkFormat(field+".fields["+name+"]", log.Fields[name]); message != "" {
-			return message
-		}
-	}
-	return checkFormat(field+".format", log.Format)
-}
-
-func checkFormat(field, format string) string {
-	for _, found := range command.FindAllString(format, -1) {
-		if found == "%%" {
-			continue
-		}
-		parts := shape.FindStringSubmatch(found)
-		switch {
-		case parts == nil:
-			return fmt.Sprintf("%s: %q is not complete; write a command as %%RESPONSE_CODE%% or %%REQ(name)%%, and a per cent sign as %%%%", field, found)
-		case slices.Contains(ir.LogHeaderCommands, parts[1]) && headerName.MatchString(parts[2]):
-		case slices.Contains(ir.LogCommands, parts[1]) && !strings.Contains(found, "(") && strings.HasSuffix(found, parts[1]+"%"):
-		default:
-			return fmt.Sprintf("%s: %q is not served; see the list in docs/proxyconfig.md", field, found)
-		}
-	}
-	return ""
 }

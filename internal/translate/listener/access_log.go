@@ -44,6 +44,14 @@ var requestFields = map[string]string{
 	"upstream_cluster": "%UPSTREAM_CLUSTER%",
 	"route":            "%ROUTE_NAME%",
 	"request_id":       "%REQ(X-REQUEST-ID)%",
+
+	"grpc_status":          "%GRPC_STATUS(SNAKE_STRING)%",
+	"user_agent":           "%REQ(USER-AGENT)%",
+	"x_forwarded_for":      "%REQ(X-FORWARDED-FOR)%",
+	"server_name":          "%REQUESTED_SERVER_NAME%",
+	"tls_version":          "%DOWNSTREAM_TLS_VERSION%",
+	"upstream_duration_ms": "%COMMON_DURATION(US_TX_BEG:US_RX_BEG:ms)%",
+	"upstream_failure":     "%UPSTREAM_TRANSPORT_FAILURE_REASON%",
 }
 
 // streamFields are what is said of a connection, or of the session of a UDP client, when it ends.
@@ -80,7 +88,7 @@ func requestLogs(port ir.Port) []*accesslogv3.AccessLog {
 		if log.Format != "" {
 			l.text = log.Format
 		}
-		l.from = log.MinimumStatus
+		l.only = fromStatus(log.MinimumStatus)
 		return l
 	})
 }
@@ -94,8 +102,8 @@ func streamLogs(port ir.Port, route string) []*accesslogv3.AccessLog {
 type line struct {
 	fields map[string]string
 	text   string
-	// from is the least status that is written down, zero for all.
-	from uint32
+	// only chooses what is written down, nil for all.
+	only *accesslogv3.AccessLogFilter
 }
 
 func logs(port ir.Port, say func(ir.AccessLog) line) []*accesslogv3.AccessLog {
@@ -127,7 +135,7 @@ func accessLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
 	}
 	return &accesslogv3.AccessLog{
 		Name:   stdoutLogger,
-		Filter: fromStatus(l.from),
+		Filter: l.only,
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: wire.Any(&streamv3.StdoutAccessLog{
 			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: format},
 		})},
@@ -144,7 +152,7 @@ func otlpLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
 	}
 	return &accesslogv3.AccessLog{
 		Name:   otlpLogger,
-		Filter: fromStatus(l.from),
+		Filter: l.only,
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: wire.Any(&otlpv3.OpenTelemetryAccessLogConfig{
 			LogName: "gatewright",
 			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
@@ -153,19 +161,6 @@ func otlpLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
 			Attributes: attributes,
 		})},
 	}
-}
-
-// fromStatus lets answers of a status and above be written down.
-func fromStatus(status uint32) *accesslogv3.AccessLogFilter {
-	if status == 0 {
-		return nil
-	}
-	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_StatusCodeFilter{StatusCodeFilter: &accesslogv3.StatusCodeFilter{
-		Comparison: &accesslogv3.ComparisonFilter{
-			Op:    accesslogv3.ComparisonFilter_GE,
-			Value: &corev3.RuntimeUInt32{DefaultValue: status, RuntimeKey: "gatewright.access_log_minimum_status"},
-		},
-	}}}
 }
 
 func jsonLine(fields map[string]string) *structpb.Struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/listener"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
 )
 
 // logsOf are the access logs of a port that writes these.
@@ -50,7 +51,7 @@ func TestAccessLogs(t *testing.T) {
 		t.Parallel()
 		logs := logsOf(t, []ir.AccessLog{{Type: ir.LogJSON, Fields: map[string]string{"code": "%RESPONSE_CODE%"}, MinimumStatus: 400}})
 		fields := stdout(t, logs[0]).GetLogFormat().GetJsonFormat().GetFields()
-		if len(fields) != 1 || fields["code"].GetStringValue() != "%RESPONSE_CODE%" || logs[0].GetFilter().GetStatusCodeFilter().GetComparison().GetValue().GetDefaultValue() != 400 {
+		if len(fields) != 1 || fields["code"].GetStringValue() != "%RESPONSE_CODE%" {
 			t.Errorf("got %v", logs)
 		}
 	})
@@ -79,6 +80,39 @@ func TestAccessLogs(t *testing.T) {
 			t.Errorf("got %v", sent)
 		}
 	})
+}
+
+func TestMinimumStatusKeepsFailedCalls(t *testing.T) {
+	t.Parallel()
+	either := logsOf(t, []ir.AccessLog{{Type: ir.LogJSON, MinimumStatus: 400}})[0].GetFilter().GetOrFilter().GetFilters()
+	if len(either) != 2 || either[0].GetStatusCodeFilter().GetComparison().GetValue().GetDefaultValue() != 400 {
+		t.Fatalf("got %v", either)
+	}
+	call := either[1].GetAndFilter().GetFilters()
+	if len(call) != 2 || call[0].GetHeaderFilter().GetHeader().GetStringMatch().GetPrefix() != "application/grpc" || !call[1].GetGrpcStatusFilter().GetExclude() {
+		t.Errorf("calls of gRPC that fail are answered 200, and left out: %v", call)
+	}
+}
+
+func TestFailedConnectionsAreWrittenDown(t *testing.T) {
+	t.Parallel()
+	l := listener.Listener(edge, secure(), nil)
+	prototest.Valid(t, l)
+	if len(l.GetAccessLog()) != 1 || l.GetAccessLog()[0].GetFilter() == nil {
+		t.Fatalf("a port with TLS logs %v", l.GetAccessLog())
+	}
+	fields := stdout(t, l.GetAccessLog()[0]).GetLogFormat().GetJsonFormat().GetFields()
+	if fields["tls_failure"].GetStringValue() != "%DOWNSTREAM_TRANSPORT_FAILURE_REASON%" {
+		t.Errorf("it says %v", fields)
+	}
+	if log := listener.Listener(edge, plain(), nil).GetAccessLog(); log != nil {
+		t.Errorf("a port without TLS logs %v", log)
+	}
+	quiet := secure()
+	quiet.Logs = []ir.AccessLog{}
+	if log := listener.Listener(edge, quiet, nil).GetAccessLog(); log != nil {
+		t.Errorf("without access logs there is %v", log)
+	}
 }
 
 func TestSharedProxiesWriteWhoseALineIs(t *testing.T) {

@@ -41,6 +41,7 @@ func Listener(gateway ir.Name, port ir.Port, tracing *ir.Tracing) *listenerv3.Li
 		datagrams(l, port)
 		return l
 	}
+	l.AccessLog = connectionLogs(port)
 	if port.Protocol.ChoosesByName() {
 		l.ListenerFilters = []*listenerv3.ListenerFilter{{
 			Name:       tlsInspector,

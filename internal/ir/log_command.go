@@ -1,0 +1,87 @@
+package ir
+
+// LogCommand is what Envoy accepts with one of its commands for access logs: in brackets, and as the length behind them.
+type LogCommand struct {
+	// Argument is an expression for all of what the brackets may hold; empty if the command has none.
+	Argument string
+	// Needed says that the command is nothing without its argument.
+	Needed bool
+	// Length says that the value can be cut: `%REQ(x-a):40%`.
+	Length bool
+}
+
+// The arguments of commands.
+const (
+	logHeader   = `:?[A-Za-z0-9_-]+(\?:?[A-Za-z0-9_-]+)?`
+	logTime     = `(%([1-9]?f|[sYymdeHIMSpzZaAbBjFTDR])|[A-Za-z0-9 :/.,_+-])+`
+	logMask     = `[0-9]{1,2}|1[01][0-9]|12[0-8]`
+	logPoint    = `(DS_(CX|HS|RX|TX)_(BEG|END)|DS_RX_HDR_END|US_(CX|TX|RX)_(BEG|END)|US_HS_END|US_RX_BODY_BEG)`
+	logMetadata = `[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+)*`
+)
+
+// LogCommands are what a field or a line of an access log can say. Refused are commands that read the proxy's own environment, files and secrets,
+// that run expressions, or that hold other commands.
+var LogCommands = func() map[string]LogCommand {
+	commands := map[string]LogCommand{
+		"REQ":                   {Argument: logHeader, Needed: true, Length: true},
+		"REQUEST_HEADER":        {Argument: logHeader, Needed: true, Length: true},
+		"RESP":                  {Argument: logHeader, Needed: true, Length: true},
+		"RESPONSE_HEADER":       {Argument: logHeader, Needed: true, Length: true},
+		"TRAILER":               {Argument: logHeader, Needed: true, Length: true},
+		"RESPONSE_TRAILER":      {Argument: logHeader, Needed: true, Length: true},
+		"COMMON_DURATION":       {Argument: logPoint + ":" + logPoint + ":(ms|us|ns)", Needed: true},
+		"DYNAMIC_METADATA":      {Argument: logMetadata, Needed: true, Length: true},
+		"QUERY_PARAM":           {Argument: `[A-Za-z0-9_.~-]+`, Needed: true, Length: true},
+		"QUERY_PARAMS":          {Argument: "ORIG|DECODED", Length: true},
+		"PATH":                  {Argument: "(WQ|NQ)(:(ORIG|PATH|ORIG_OR_PATH))?", Length: true},
+		"GRPC_STATUS":           {Argument: "CAMEL_STRING|SNAKE_STRING|NUMBER"},
+		"REQUESTED_SERVER_NAME": {Argument: "(SNI_ONLY|SNI_FIRST|HOST_FIRST)(:(ORIG|HOST|ORIG_OR_HOST))?"},
+		"RESPONSE_CODE_DETAILS": {Argument: "ALLOW_WHITESPACES"},
+	}
+	for _, name := range logTimes {
+		commands[name] = LogCommand{Argument: logTime}
+	}
+	for _, name := range logAddresses {
+		commands[name] = LogCommand{Argument: logMask}
+	}
+	for _, name := range logPlain {
+		commands[name] = LogCommand{}
+	}
+	return commands
+}()
+
+var logTimes = []string{
+	"DOWNSTREAM_PEER_CERT_V_END", "DOWNSTREAM_PEER_CERT_V_START", "EMIT_TIME", "EMIT_TIME_LOCAL", "START_TIME", "START_TIME_LOCAL",
+	"UPSTREAM_PEER_CERT_V_END", "UPSTREAM_PEER_CERT_V_START",
+}
+
+var logAddresses = []string{
+	"DOWNSTREAM_DIRECT_LOCAL_ADDRESS_WITHOUT_PORT", "DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT", "DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT",
+	"DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT", "UPSTREAM_LOCAL_ADDRESS_WITHOUT_PORT", "UPSTREAM_REMOTE_ADDRESS_WITHOUT_PORT",
+}
+
+var logPlain = []string{
+	"ACCESS_LOG_TYPE", "BYTES_RECEIVED", "BYTES_RETRANSMITTED", "BYTES_SENT", "CONNECTION_ID", "CONNECTION_TERMINATION_DETAILS", "CUSTOM_FLAGS",
+	"DOWNSTREAM_CX_RTT", "DOWNSTREAM_DECOMPRESSED_HEADER_BYTES_RECEIVED", "DOWNSTREAM_DECOMPRESSED_HEADER_BYTES_SENT",
+	"DOWNSTREAM_DETECTED_CLOSE_TYPE", "DOWNSTREAM_DIRECT_LOCAL_ADDRESS", "DOWNSTREAM_DIRECT_LOCAL_PORT", "DOWNSTREAM_DIRECT_REMOTE_ADDRESS",
+	"DOWNSTREAM_DIRECT_REMOTE_PORT", "DOWNSTREAM_HANDSHAKE_DURATION", "DOWNSTREAM_HEADER_BYTES_RECEIVED", "DOWNSTREAM_HEADER_BYTES_SENT",
+	"DOWNSTREAM_LOCAL_ADDRESS", "DOWNSTREAM_LOCAL_CLOSE_REASON", "DOWNSTREAM_LOCAL_DNS_SAN", "DOWNSTREAM_LOCAL_EMAIL_SAN",
+	"DOWNSTREAM_LOCAL_IP_SAN", "DOWNSTREAM_LOCAL_PORT", "DOWNSTREAM_LOCAL_SUBJECT", "DOWNSTREAM_LOCAL_URI_SAN", "DOWNSTREAM_PEER_CERT",
+	"DOWNSTREAM_PEER_CHAIN_FINGERPRINTS_256", "DOWNSTREAM_PEER_CHAIN_SERIALS", "DOWNSTREAM_PEER_DNS_SAN", "DOWNSTREAM_PEER_EMAIL_SAN",
+	"DOWNSTREAM_PEER_FINGERPRINT_1", "DOWNSTREAM_PEER_FINGERPRINT_256", "DOWNSTREAM_PEER_IP_SAN", "DOWNSTREAM_PEER_ISSUER",
+	"DOWNSTREAM_PEER_SERIAL", "DOWNSTREAM_PEER_SUBJECT", "DOWNSTREAM_PEER_URI_SAN", "DOWNSTREAM_REMOTE_ADDRESS", "DOWNSTREAM_REMOTE_PORT",
+	"DOWNSTREAM_TLS_CIPHER", "DOWNSTREAM_TLS_GROUP", "DOWNSTREAM_TLS_VERSION", "DOWNSTREAM_TRANSPORT_FAILURE_REASON",
+	"DOWNSTREAM_WIRE_BYTES_RECEIVED", "DOWNSTREAM_WIRE_BYTES_SENT", "DURATION", "FILTER_CHAIN_NAME", "GRPC_STATUS_NUMBER", "HOSTNAME",
+	"LISTENER_NAME", "LOCAL_REPLY_BODY", "PACKETS_RETRANSMITTED", "PROTOCOL", "REQUEST_DURATION", "REQUEST_HEADERS_BYTES",
+	"REQUEST_TX_DURATION", "RESPONSE_CODE", "RESPONSE_DURATION", "RESPONSE_FLAGS", "RESPONSE_FLAGS_LONG", "RESPONSE_HEADERS_BYTES",
+	"RESPONSE_TRAILERS_BYTES", "RESPONSE_TX_DURATION", "ROUNDTRIP_DURATION", "ROUTE_NAME", "SPAN_ID", "STREAM_ID",
+	"TRACE_ID", "UNIQUE_ID", "UPSTREAM_CLUSTER", "UPSTREAM_CLUSTER_RAW", "UPSTREAM_CONNECTION_ID",
+	"UPSTREAM_CONNECTION_IDS_ATTEMPTED", "UPSTREAM_CONNECTION_POOL_READY_DURATION", "UPSTREAM_DECOMPRESSED_HEADER_BYTES_RECEIVED",
+	"UPSTREAM_DECOMPRESSED_HEADER_BYTES_SENT", "UPSTREAM_DETECTED_CLOSE_TYPE", "UPSTREAM_HEADER_BYTES_RECEIVED", "UPSTREAM_HEADER_BYTES_SENT",
+	"UPSTREAM_HOST", "UPSTREAM_HOSTS_ATTEMPTED", "UPSTREAM_HOST_NAME", "UPSTREAM_HOST_NAMES_ATTEMPTED", "UPSTREAM_LOCAL_ADDRESS",
+	"UPSTREAM_LOCAL_CLOSE_REASON", "UPSTREAM_LOCAL_DNS_SAN", "UPSTREAM_LOCAL_IP_SAN", "UPSTREAM_LOCAL_PORT", "UPSTREAM_LOCAL_URI_SAN",
+	"UPSTREAM_PEER_CERT", "UPSTREAM_PEER_DNS_SAN", "UPSTREAM_PEER_IP_SAN", "UPSTREAM_PEER_ISSUER", "UPSTREAM_PEER_SUBJECT",
+	"UPSTREAM_PEER_URI_SAN", "UPSTREAM_PROTOCOL", "UPSTREAM_REMOTE_ADDRESS", "UPSTREAM_REMOTE_PORT", "UPSTREAM_REQUEST_ATTEMPT_COUNT",
+	"UPSTREAM_SERVER_NAME", "UPSTREAM_TLS_CIPHER", "UPSTREAM_TLS_GROUP", "UPSTREAM_TLS_VERSION", "UPSTREAM_TRANSPORT_FAILURE_REASON",
+	"UPSTREAM_WIRE_BYTES_RECEIVED", "UPSTREAM_WIRE_BYTES_SENT", "VIRTUAL_CLUSTER_NAME",
+}

@@ -18,6 +18,12 @@ const (
 
 	// defaultConnections is how many clients a proxy holds at a time, as Envoy's guide for edge proxies has it.
 	defaultConnections = 50_000
+	// The streams that hold the most memory are reset between these shares of the heap, the largest first. Stopping requests alone frees nothing:
+	// clients that do not read hold what is buffered for them, up to a window for each stream.
+	resetFrom, resetAll = 0.90, 0.98
+	resetAction         = "envoy.overload_actions.reset_high_memory_stream"
+	// resetPower is where that begins: at 2^16 bytes, which is one less for Envoy's reckoning. Streams that do not stall hold less.
+	resetPower = 17
 	// beside is the least that a proxy has for what is not on its heap: stacks, sockets' buffers, and the program that drains it.
 	beside = 32 << 20
 )
@@ -56,6 +62,12 @@ func protect(manager *overloadv3.OverloadManager, gateway ir.Gateway) (*overload
 			Name: heapMonitor, TriggerOneof: &overloadv3.Trigger_Threshold{Threshold: &overloadv3.ThresholdTrigger{Value: step.share}},
 		}}})
 	}
+	manager.Actions = append(manager.Actions, &overloadv3.OverloadAction{Name: resetAction, Triggers: []*overloadv3.Trigger{{
+		Name: heapMonitor, TriggerOneof: &overloadv3.Trigger_Scaled{
+			Scaled: &overloadv3.ScaledTrigger{ScalingThreshold: resetFrom, SaturationThreshold: resetAll},
+		},
+	}}})
+	manager.BufferFactoryConfig = &overloadv3.BufferFactoryConfig{MinimumAccountToTrackPowerOfTwo: resetPower}
 	return manager, watch(manager, heapMonitor, &heapv3.FixedHeapConfig{MaxHeapSizeBytes: heap})
 }
 

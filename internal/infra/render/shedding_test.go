@@ -59,6 +59,9 @@ func TestOverloadComesInOrder(t *testing.T) {
 	var names []string
 	for _, action := range bootstrapOf(t, func(*ir.Proxies) {}).GetOverloadManager().GetActions() {
 		names = append(names, strings.TrimPrefix(action.GetName(), "envoy.overload_actions."))
+		if action.GetName() == resetAction {
+			continue
+		}
 		for _, trigger := range action.GetTriggers() {
 			if trigger.GetThreshold().GetValue() <= last {
 				t.Errorf("%s does not come after %v", action, last)
@@ -66,8 +69,23 @@ func TestOverloadComesInOrder(t *testing.T) {
 			last = trigger.GetThreshold().GetValue()
 		}
 	}
-	if want := []string{"shrink_heap", "disable_http_keepalive", "stop_accepting_requests", "reject_incoming_connections"}; !slices.Equal(names, want) {
+	if want := []string{"shrink_heap", "disable_http_keepalive", "stop_accepting_requests", "reject_incoming_connections", "reset_high_memory_stream"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
+	}
+}
+
+func TestStreamsThatHoldMemoryAreReset(t *testing.T) {
+	t.Parallel()
+	manager := bootstrapOf(t, func(*ir.Proxies) {}).GetOverloadManager()
+	i := slices.IndexFunc(manager.GetActions(), func(a *overloadv3.OverloadAction) bool { return a.GetName() == resetAction })
+	if i < 0 || manager.GetActions()[i].GetTriggers()[0].GetScaled().GetScalingThreshold() != resetFrom {
+		t.Fatalf("clients that do not read hold memory for good: %v", manager.GetActions())
+	}
+	if power := manager.GetBufferFactoryConfig().GetMinimumAccountToTrackPowerOfTwo(); power != resetPower {
+		t.Errorf("Envoy keeps account of streams from 2^%d bytes", power)
+	}
+	if unlimited := bootstrapOf(t, func(p *ir.Proxies) { p.Pod.Resources = &ir.Resources{} }).GetOverloadManager(); unlimited.GetBufferFactoryConfig() != nil {
+		t.Error("Envoy keeps account where there is no limit")
 	}
 }
 

@@ -85,8 +85,8 @@ func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
 	w.checkSpellings(t, address, host)
 	stop()
 	r, err = w.ask(t.Context(), address, host, "small", headers)
-	if err != nil || r.status != http.StatusForbidden {
-		t.Errorf("%s: while there is nobody to ask: %d, %v; want 403", host, r.status, err)
+	if err != nil || r.status != http.StatusServiceUnavailable {
+		t.Errorf("%s: while there is nobody to ask: %d, %v; want 503", host, r.status, err)
 	}
 }
 

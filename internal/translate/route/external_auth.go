@@ -10,6 +10,7 @@ import (
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	extauthzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -48,6 +49,8 @@ func running(config *extauthzv3.ExtAuthz) *compositev3.CompositePerRoute {
 func extAuthz(a *ir.ExternalAuth) *extauthzv3.ExtAuthz {
 	config := &extauthzv3.ExtAuthz{
 		TransportApiVersion: corev3.ApiVersion_V3, AllowedHeaders: anyOf(a.RequestHeaders),
+		// No answer from the server is an outage and not a refusal. The request is stopped either way.
+		StatusOnError: &typev3.HttpStatus{Code: typev3.StatusCode_ServiceUnavailable},
 		DecoderHeaderMutationRules: &mutationv3.HeaderMutationRules{
 			AllowAllRouting: wrapperspb.Bool(true), AllowEnvoy: wrapperspb.Bool(true), DisallowExpression: &matcherv3.RegexMatcher{Regex: "(?i)" + filter.OwnHeaders},
 		},

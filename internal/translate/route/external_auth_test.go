@@ -36,6 +36,16 @@ func authOf(t *testing.T, auth *ir.ExternalAuth) *extauthzv3.ExtAuthz {
 	return unpack(t, action.GetTypedConfig().GetTypedConfig(), &extauthzv3.ExtAuthz{})
 }
 
+func TestNoAnswerIsAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, grpc := range []bool{false, true} {
+		auth := authOf(t, &ir.ExternalAuth{Backend: "auth", GRPC: grpc})
+		if auth.GetStatusOnError().GetCode() != 503 || auth.GetFailureModeAllow() {
+			t.Errorf("gRPC %t: without an answer of the server a request gets %v", grpc, auth.GetStatusOnError())
+		}
+	}
+}
+
 func names(list *matcherv3.ListStringMatcher) []string {
 	var exact []string
 	for _, p := range list.GetPatterns() {

@@ -45,7 +45,8 @@ type AccessLog struct {
 	// +optional
 	Format *LogFormat `json:"format,omitempty"`
 
-	// MinimumStatus leaves out requests that were answered with a lower status, such as 400 for those that went well.
+	// MinimumStatus leaves out requests that were answered with a lower status, such as 400 for those that went well. Calls of gRPC whose status
+	// is not OK stay.
 	//
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=599

@@ -132,6 +132,9 @@ func TestMetrics(t *testing.T) {
 			if served != test.served || counts(bootstrap, "cluster.infra/v1.upstream_rq") != test.backends || !counts(bootstrap, "server.memory_allocated") {
 				t.Errorf("served: %v, backends: %v", served, counts(bootstrap, "cluster.infra/v1.upstream_rq"))
 			}
+			if !counts(bootstrap, "tcp.tcp-9000.downstream_cx_total") || !counts(bootstrap, "udp.udp-53.downstream_sess_total") {
+				t.Error("connections and datagrams that are passed on are not counted")
+			}
 		})
 	}
 }

@@ -120,6 +120,14 @@ var logged = map[string]string{
 	"upstream_cluster": "%UPSTREAM_CLUSTER%",
 	"route":            "%ROUTE_NAME%",
 	"request_id":       "%REQ(X-REQUEST-ID)%",
+
+	"grpc_status":          "%GRPC_STATUS(SNAKE_STRING)%",
+	"user_agent":           "%REQ(USER-AGENT)%",
+	"x_forwarded_for":      "%REQ(X-FORWARDED-FOR)%",
+	"server_name":          "%REQUESTED_SERVER_NAME%",
+	"tls_version":          "%DOWNSTREAM_TLS_VERSION%",
+	"upstream_duration_ms": "%COMMON_DURATION(US_TX_BEG:US_RX_BEG:ms)%",
+	"upstream_failure":     "%UPSTREAM_TRANSPORT_FAILURE_REASON%",
 }
 
 // answer is what the backend says.

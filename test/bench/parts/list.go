@@ -41,6 +41,14 @@ var parts = []part{
 	{"no internal addresses", func(c *configuration) {
 		c.eachManager(func(m *hcmv3.HttpConnectionManager) { m.InternalAddressConfig = nil })
 	}},
+	{"headers that clients may not send", func(c *configuration) {
+		c.eachManager(func(m *hcmv3.HttpConnectionManager) {
+			m.EarlyHeaderMutationExtensions = m.GetEarlyHeaderMutationExtensions()[1:]
+		})
+	}},
+	{"identity of requests in answers", func(c *configuration) {
+		c.eachManager(func(m *hcmv3.HttpConnectionManager) { m.AlwaysSetRequestIdInResponse = false })
+	}},
 	{"server header as it is", func(c *configuration) {
 		c.eachManager(func(m *hcmv3.HttpConnectionManager) {
 			m.ServerHeaderTransformation = hcmv3.HttpConnectionManager_OVERWRITE
@@ -48,6 +56,7 @@ var parts = []part{
 	}},
 	{"scopes", withoutScopes},
 	{"filter that finds hosts", withoutFilters(filter.FindHost)},
+	{"filter that hides Envoy", withoutFilters(filter.HideEnvoy)},
 	{"filter that detects loops", withoutFilters(filter.Loops)},
 	{"hops counted", func(c *configuration) {
 		c.eachTable(func(t *routev3.RouteConfiguration) { t.RequestHeadersToAdd = nil })
@@ -122,7 +131,9 @@ func withoutGuard(c *configuration) {
 func withoutScopes(c *configuration) {
 	i := 0
 	c.eachManager(func(m *hcmv3.HttpConnectionManager) {
-		m.EarlyHeaderMutationExtensions = nil
+		// The edit that finds the scope is the last one.
+		early := m.GetEarlyHeaderMutationExtensions()
+		m.EarlyHeaderMutationExtensions = early[:len(early)-1]
 		table := c.scopes[i].GetRouteConfiguration()
 		table.RequestHeadersToRemove = nil
 		m.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: table}

@@ -159,7 +159,7 @@ type Retry struct {
 
 // WeightedBackend is a share of the traffic.
 type WeightedBackend struct {
-	// Backend is a [Backend.Name]; empty means the reference can not be resolved and its share is answered 500.
+	// Backend is a [Backend.Name]; empty means the reference can not be resolved and its share is answered with an error.
 	Backend         string
 	Weight          uint32
 	RequestHeaders  HeaderEdit

@@ -39,7 +39,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 }
 
 // rules puts an action behind each match of a rule. When the action can not be served, as message says, or one of the matches can not,
-// the whole rule answers 500.
+// the whole rule answers an error.
 func (r *resolver) rules(name string, index int, matches []ir.Match, a action, message string) []Rule {
 	var served []ir.Match
 	for _, m := range matches {
@@ -54,7 +54,7 @@ func (r *resolver) rules(name string, index int, matches []ir.Match, a action, m
 	}
 	if message != "" {
 		r.verdicts.invalidRule(index, message)
-		a = failing()
+		a = failing(r.from.Kind)
 	}
 	rules := make([]Rule, 0, len(served))
 	for i, m := range served {
@@ -86,21 +86,21 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	forward := &ir.Forward{}
 	for _, f := range filters {
 		if message := r.filter(f, &a, forward); message != "" {
-			return failing(), message
+			return failing(r.from.Kind), message
 		}
 	}
 	switch {
 	case a.unchecked:
-		return failing(), ""
+		return failing(r.from.Kind), ""
 	case a.redirect != nil && a.cors != nil:
-		return failing(), "filter CORS beside RequestRedirect is not served by this version; remove one"
+		return failing(r.from.Kind), "filter CORS beside RequestRedirect is not served by this version; remove one"
 	case a.redirect != nil:
 		return a, ""
 	}
 	for _, b := range backends {
 		weighted, message := r.backend(b)
 		if message != "" {
-			return failing(), message
+			return failing(r.from.Kind), message
 		}
 		forward.Backends = append(forward.Backends, weighted)
 		if weighted.Session != nil {
@@ -111,8 +111,7 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	a.origins = unique(a.origins)
 	a.forward = forward
 	if !takesTraffic(forward.Backends) {
-		// The standard: a rule without a usable backend answers 500.
-		a.forward, a.fail = nil, &ir.Fail{StatusCode: 500}
+		a.forward, a.fail = nil, failure(r.from.Kind)
 	}
 	return a, ""
 }

@@ -25,6 +25,8 @@ type Resolved struct {
 	// Backends are the names of the backends it uses, sorted.
 	Backends []string
 	Outcome  outcome.Route
+	// Refused says that no rule can be served. The rules are there, and answer errors.
+	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
 	// listeners has, for each parent of the outcome, the listeners that take the route, as [ListenerKey].

@@ -181,6 +181,11 @@ func httpRoute(name, created, rest string) string {
 		"spec:\n  parentRefs: [{name: gw}]\n" + rest + "\n---\n"
 }
 
+// grpcRoute is [httpRoute] for a GRPCRoute.
+func grpcRoute(name, created, rest string) string {
+	return strings.Replace(httpRoute(name, created, rest), "kind: HTTPRoute", "kind: GRPCRoute", 1)
+}
+
 // requests lists, for routes and a listener, where a request goes.
 var requests = []struct {
 	name, listeners, objects, host, path, want string
@@ -243,6 +248,28 @@ var requests = []struct {
 		"a rule with a filter that is not served answers 500 and the others go on", "a:80:",
 		httpRoute("r", "1", "  rules: [{matches: [{path: {value: /auth}}], filters: [{type: ExternalAuth}], backendRefs: [{name: one, port: 80}]}, {backendRefs: [{name: two, port: 80}]}]"),
 		"x.org", "/auth", "500",
+	},
+	{
+		"a route with one rule that is not served keeps its requests from a wider one", "a:80:",
+		httpRoute("wide", "1", "  hostnames: [x.org]\n  rules: [{backendRefs: [{name: one, port: 80}]}]") +
+			httpRoute("r", "2", "  hostnames: [x.org]\n  rules: [{matches: [{path: {value: /admin}}], filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: one, port: 80}]}]"),
+		"x.org", "/admin/x", "500",
+	},
+	{
+		"a route with one rule that is not served keeps its requests from a wider hostname", "a:80:",
+		httpRoute("wide", "1", "  rules: [{backendRefs: [{name: one, port: 80}]}]") +
+			httpRoute("r", "2", "  hostnames: [x.org]\n  rules: [{filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: one, port: 80}]}]"),
+		"x.org", "/", "500",
+	},
+	{
+		"a GRPCRoute with one rule that is not served keeps its calls and answers 503", "a:80:",
+		grpcRoute("wide", "1", "  rules: [{backendRefs: [{name: two, port: 81}]}]") +
+			grpcRoute("r", "2", "  rules: [{matches: [{method: {service: a.B}}], filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: two, port: 81}]}]"),
+		"x.org", "/a.B/C", "503",
+	},
+	{
+		"a rule of a GRPCRoute whose backends are all missing answers 503", "a:80:",
+		grpcRoute("r", "1", "  rules: [{backendRefs: [{name: none, port: 80}]}]"), "x.org", "/a.B/C", "503",
 	},
 	{
 		"editing the Host header is not served", "a:80:",

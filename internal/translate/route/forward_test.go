@@ -72,6 +72,18 @@ func TestForward(t *testing.T) {
 	}
 }
 
+func TestForwardOfGRPCIsUnavailableWithoutBackend(t *testing.T) {
+	t.Parallel()
+	match := ir.Match{GRPC: true, Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
+	share := only(t, ir.Rule{Name: "r", Match: match, Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 3}, {Weight: 1}}}})
+	if code := share.GetRoute().GetClusterNotFoundResponseCode(); code != routev3.RouteAction_SERVICE_UNAVAILABLE {
+		t.Errorf("the share of a backend that is not resolved is answered %s", code)
+	}
+	if got := answer(only(t, ir.Rule{Name: "r", Match: match, Forward: &ir.Forward{}})); got != "503" {
+		t.Errorf("no backend answers %s", got)
+	}
+}
+
 func TestFail(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

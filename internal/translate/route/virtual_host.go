@@ -12,7 +12,7 @@ import (
 
 // VirtualHost is the rules of one hostname, in their order. Its name is the domain, which is unique in a table, and the name of each
 // route is that of its rule, so that what Envoy says about a route can be traced to the object it came from. A rule that Envoy would refuse
-// answers 500, or is left out if its match is the reason, and has a flaw.
+// answers an error, or is left out if its match is the reason, and has a flaw.
 func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	routes := make([]*routev3.Route, 0, len(host.Rules))
 	var flaws []wire.Flaw
@@ -23,7 +23,7 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 				r, err := wire.Build(func() *routev3.Route { return route(host.Domain, p.Rule, v) })
 				if err != nil {
 					flaws = append(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
-					if r, err = wire.Build(func() *routev3.Route { return answer(p.Name, v.match) }); err != nil {
+					if r, err = wire.Build(func() *routev3.Route { return answer(p.Rule, v.match) }); err != nil {
 						continue
 					}
 				}
@@ -53,9 +53,9 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 func HasTree(host ir.VirtualHost) bool { return !host.Flat && len(host.Rules) >= minTree }
 
 // answer is a rule of which only the match is good.
-func answer(name string, match *routev3.RouteMatch) *routev3.Route {
-	r := &routev3.Route{Name: name, Match: match}
-	fail(r, internalServerError)
+func answer(rule *ir.Rule, match *routev3.RouteMatch) *routev3.Route {
+	r := &routev3.Route{Name: rule.Name, Match: match}
+	fail(r, unserved(rule))
 	return r
 }
 
@@ -71,7 +71,7 @@ func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
 	case rule.Fail != nil:
 		fail(r, rule.Fail.StatusCode)
 	default:
-		fail(r, internalServerError)
+		fail(r, unserved(rule))
 	}
 	externalAuth(r, rule.Auth)
 	return r
@@ -80,7 +80,17 @@ func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
 const (
 	notFound            = 404
 	internalServerError = 500
+	serviceUnavailable  = 503
 )
+
+// unserved is what a rule answers that has nowhere to send a request. The standard: 500 for HTTP, UNAVAILABLE for gRPC, which is what Envoy
+// makes of 503 there.
+func unserved(rule *ir.Rule) int {
+	if rule.Match.GRPC {
+		return serviceUnavailable
+	}
+	return internalServerError
+}
 
 // fail answers with a status. A status Envoy would not take is answered as 500, so that one rule can not spoil its table.
 func fail(r *routev3.Route, status int) {

@@ -16,7 +16,7 @@ type Resolved struct {
 	Created int64
 	// Attachments are the listeners it attaches to, in a fixed order.
 	Attachments []Attachment
-	// Rules holds one entry for each match of each rule, in the order of the spec.
+	// Rules holds one entry for each match of each rule, in the order of the spec, and behind it one for its preflights if it needs that.
 	Rules []Rule
 	// Expressions is how many instructions its regular expressions compile to.
 	Expressions int

@@ -27,8 +27,8 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 		Priority: corev3.RoutingPriority_HIGH,
 	}
 	rewrite(action, f.Rewrite, replacement)
-	timeouts(action, f)
-	retries(action, f)
+	timeouts(action, f, f.Streams || rule.Match.GRPC)
+	retries(r, action, f)
 	action.RequestMirrorPolicies = mirrors(f.Mirrors, action.GetTimeout().AsDuration() > 0)
 
 	requestHeaders := rule.RequestHeaders
@@ -41,6 +41,9 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 	}
 	r.RequestHeadersToAdd, r.RequestHeadersToRemove = headers(requestHeaders)
 	destination(r, action, backends)
+	// The standard leaves it open; applications make links of what the client asked for.
+	action.AppendXForwardedHost = action.GetHostRewriteLiteral() != "" ||
+		slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return hostname(b) != "" })
 	r.Action = &routev3.Route_Route{Route: action}
 }
 

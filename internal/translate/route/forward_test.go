@@ -140,9 +140,6 @@ func TestTimeouts(t *testing.T) {
 			perTry, idle := unset, unset
 			if policy := action.GetRetryPolicy(); policy != nil {
 				perTry = policy.GetPerTryTimeout().AsDuration()
-				if policy.GetNumRetries().GetValue() != 0 || policy.GetRetryOn() != "" {
-					t.Error("requests are tried again")
-				}
 			}
 			if action.GetIdleTimeout() != nil {
 				idle = action.GetIdleTimeout().AsDuration()
@@ -151,6 +148,36 @@ func TestTimeouts(t *testing.T) {
 				t.Errorf("per try %v, want %v; idle %v, want %v", perTry, tt.wantPerTry, idle, tt.wantsIdle)
 			}
 		})
+	}
+}
+
+func TestStreamsMayBeIdleForAnHour(t *testing.T) {
+	t.Parallel()
+	grpc, socket, limited := to("g", ir.Match{GRPC: true}), to("w", path(ir.Prefix, "/")), to("l", path(ir.Prefix, "/"))
+	socket.Forward.Streams = true
+	limited.Forward.Streams, limited.Forward.RequestTimeout = true, new(3*time.Hour)
+	for _, c := range []struct {
+		rule ir.Rule
+		want time.Duration
+	}{{grpc, time.Hour}, {socket, time.Hour}, {limited, 3 * time.Hour}} {
+		if got := only(t, c.rule).GetRoute().GetIdleTimeout().AsDuration(); got != c.want {
+			t.Errorf("%s: idle for %v, want %v", c.rule.Name, got, c.want)
+		}
+	}
+}
+
+func TestARewrittenHostIsForwarded(t *testing.T) {
+	t.Parallel()
+	plain, rule, backend := to("p", path(ir.Prefix, "/")), to("r", path(ir.Prefix, "/")), to("b", path(ir.Prefix, "/"))
+	rule.Forward.Rewrite = &ir.Rewrite{Hostname: "b.example"}
+	backend.Forward.Backends = append(backend.Forward.Backends, ir.WeightedBackend{Backend: "c", Weight: 1, Rewrite: &ir.Rewrite{Hostname: "c.example"}})
+	for _, c := range []struct {
+		rule ir.Rule
+		want bool
+	}{{plain, false}, {rule, true}, {backend, true}} {
+		if got := only(t, c.rule).GetRoute().GetAppendXForwardedHost(); got != c.want {
+			t.Errorf("%s: x-forwarded-host %t, want %t", c.rule.Name, got, c.want)
+		}
 	}
 }
 

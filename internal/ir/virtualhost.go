@@ -2,6 +2,8 @@ package ir
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"time"
 )
 
@@ -81,8 +83,25 @@ type Match struct {
 	Method  string
 	Headers []NamedMatch
 	Query   []NamedMatch
-	// GRPC restricts the rule to gRPC requests.
+	// GRPC says that the rule is for gRPC.
 	GRPC bool
+	// Preflight says that the match is [Match.OfPreflight] of another.
+	Preflight bool
+}
+
+// OfPreflight is the match of what a browser asks before it sends a request that fits m (Fetch, CORS-preflight request): OPTIONS, with the
+// method of the request in a header.
+func (m Match) OfPreflight() Match {
+	asked := StringMatch{Kind: Regex, Value: ".+"}
+	if m.Method != "" {
+		asked = StringMatch{Value: m.Method}
+	}
+	m.Headers = append(slices.Clone(m.Headers),
+		NamedMatch{Name: "origin", StringMatch: StringMatch{Kind: Regex, Value: ".+"}},
+		NamedMatch{Name: "access-control-request-method", StringMatch: asked},
+	)
+	m.Method, m.Preflight = http.MethodOptions, true
+	return m
 }
 
 // StringMatch compares one value.
@@ -143,13 +162,15 @@ type Forward struct {
 	// RequestTimeout bounds the whole exchange and BackendTimeout one try; nil means the proxy's default, zero none.
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
-	// Retry is nil to try once.
+	// Retry is nil to try again only what the backend can not have processed.
 	Retry *Retry
+	// Streams says that requests may stay open and idle for long, as WebSockets do.
+	Streams bool
 }
 
 // Retry says when a request is sent again: whenever the backend can not have seen it, and after answers with one of Codes.
 type Retry struct {
-	// Attempts is how often, beside the first time.
+	// Attempts is how often, beside the first time; 0 is never.
 	Attempts uint32
 	// Codes is sorted.
 	Codes []uint32
@@ -159,7 +180,7 @@ type Retry struct {
 
 // WeightedBackend is a share of the traffic.
 type WeightedBackend struct {
-	// Backend is a [Backend.Name]; empty means the reference can not be resolved and its share is answered 500.
+	// Backend is a [Backend.Name]; empty means the reference can not be resolved and its share is answered with an error.
 	Backend         string
 	Weight          uint32
 	RequestHeaders  HeaderEdit

@@ -36,19 +36,7 @@ var (
 //
 //nolint:paralleltest // see above
 func TestConformance(t *testing.T) {
-	options := conformance.DefaultOptions(t)
-	options.GatewayClassName = gatewayClass
-	options.ConformanceProfiles = profiles
-	options.SupportedFeatures = claimedFeatures()
-	options.UsableNetworkAddresses = []gwv1.GatewaySpecAddress{usableAddress}
-	options.UnusableNetworkAddresses = []gwv1.GatewaySpecAddress{unusableAddress}
-	options.Implementation = confv1.Implementation{
-		Organization: "gatewright",
-		Project:      "gatewright",
-		URL:          "https://github.com/gatewright/gatewright",
-		Version:      version,
-		Contact:      []string{"https://github.com/gatewright/gatewright/issues"},
-	}
+	options := suiteOptions(t)
 	usual := choose(t, &options)
 	cSuite, err := suite.NewConformanceTestSuite(options)
 	if err != nil {
@@ -64,6 +52,25 @@ func TestConformance(t *testing.T) {
 	if err := cSuite.Run(t, chosen); err != nil {
 		t.Fatalf("run the suite: %v", err)
 	}
+}
+
+// suiteOptions are what is claimed, and who claims it.
+func suiteOptions(t *testing.T) suite.ConformanceOptions {
+	t.Helper()
+	options := conformance.DefaultOptions(t)
+	options.GatewayClassName = gatewayClass
+	options.ConformanceProfiles = profiles
+	options.SupportedFeatures = claimedFeatures()
+	options.UsableNetworkAddresses = []gwv1.GatewaySpecAddress{usableAddress}
+	options.UnusableNetworkAddresses = []gwv1.GatewaySpecAddress{unusableAddress}
+	options.Implementation = confv1.Implementation{
+		Organization: "gatewright",
+		Project:      "gatewright",
+		URL:          "https://github.com/gatewright/gatewright",
+		Version:      version,
+		Contact:      []string{"https://github.com/gatewright/gatewright/issues"},
+	}
+	return options
 }
 
 // keepReport prints the counts, and if it is about a whole run, says where that fell short and writes the report if it is to be kept.

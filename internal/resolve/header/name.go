@@ -22,7 +22,7 @@ const own = "x-gatewright-"
 func CheckEdit(name string) string {
 	switch {
 	case strings.EqualFold(name, "host") || strings.HasPrefix(name, ":"):
-		return fmt.Sprintf("header %s can not be edited; the URLRewrite filter changes the hostname", name)
+		return fmt.Sprintf("header %s can not be edited here; set it in a RequestHeaderModifier, or use the URLRewrite filter", name)
 	case strings.HasPrefix(strings.ToLower(name), own):
 		return fmt.Sprintf("header %s can not be edited, because proxies of Gatewright detect loops by it; use another name", name)
 	default:

@@ -11,13 +11,6 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Values of a Service port's appProtocol that the standard defines (GEP-1911).
-const (
-	appProtocolH2C = "kubernetes.io/h2c"
-	appProtocolWS  = "kubernetes.io/ws"
-	appProtocolWSS = "kubernetes.io/wss"
-)
-
 // Backend follows a reference to a Service port, or to an XBackend. Which HTTP is spoken there is theirs to choose, and fallback otherwise;
 // [ir.BackendTCP] and [ir.BackendUDP] are what they are.
 func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.BackendObjectReference, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
@@ -43,10 +36,12 @@ func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.Backen
 	if !ok {
 		return ir.Backend{}, &Problem{Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key)}
 	}
-	return servicePort(v, objects, service, ref.Port, fallback)
+	return servicePort(v, objects, from, service, ref.Port, fallback)
 }
 
-func servicePort(v *store.View, objects *store.Objects, service *corev1.Service, number *gwv1.PortNumber, fallback ir.BackendProtocol) (ir.Backend, *Problem) {
+func servicePort(
+	v *store.View, objects *store.Objects, from Origin, service *corev1.Service, number *gwv1.PortNumber, fallback ir.BackendProtocol,
+) (ir.Backend, *Problem) {
 	key := store.KeyOf(service)
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
@@ -68,7 +63,7 @@ func servicePort(v *store.View, objects *store.Objects, service *corev1.Service,
 		if port.Port != *number || transportOf(port.Protocol) != transport {
 			continue
 		}
-		protocol, problem := backendProtocol(v, objects, port, key, fallback)
+		protocol, problem := portProtocol(v, objects, port, from, key, fallback)
 		if problem != nil {
 			return ir.Backend{}, problem
 		}
@@ -90,29 +85,6 @@ func transportOf(protocol corev1.Protocol) corev1.Protocol {
 		return corev1.ProtocolTCP
 	}
 	return protocol
-}
-
-func backendProtocol(v *store.View, objects *store.Objects, port corev1.ServicePort, key string, fallback ir.BackendProtocol) (ir.BackendProtocol, *Problem) {
-	if fallback == ir.BackendTCP || fallback == ir.BackendUDP {
-		return fallback, nil
-	}
-	switch valueOr(port.AppProtocol, "") {
-	case appProtocolH2C:
-		return ir.BackendHTTP2, nil
-	case appProtocolWS:
-		return ir.BackendHTTP1, nil
-	case appProtocolWSS:
-		if hasTLSPolicy(v, objects, key, port.Name) {
-			return ir.BackendWSS, nil
-		}
-		return "", &Problem{
-			Reason: string(gwv1.RouteReasonUnsupportedProtocol),
-			Message: fmt.Sprintf("port %d of Service %s has appProtocol %s, and no BackendTLSPolicy says which certificate to trust there; add one",
-				port.Port, key, appProtocolWSS),
-		}
-	default:
-		return fallback, nil
-	}
 }
 
 // hasTLSPolicy says whether a BackendTLSPolicy, good or bad, has a say about a port of a Service.

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -39,7 +40,7 @@ func (a action) rule(name string, match ir.Match) Rule {
 }
 
 // rules puts an action behind each match of a rule. When the action can not be served, as message says, or one of the matches can not,
-// the whole rule answers 500.
+// the whole rule answers an error.
 func (r *resolver) rules(name string, index int, matches []ir.Match, a action, message string) []Rule {
 	var served []ir.Match
 	for _, m := range matches {
@@ -54,13 +55,23 @@ func (r *resolver) rules(name string, index int, matches []ir.Match, a action, m
 	}
 	if message != "" {
 		r.verdicts.invalidRule(index, message)
-		a = failing()
+		a = failing(r.from.Kind)
 	}
 	rules := make([]Rule, 0, len(served))
 	for i, m := range served {
-		rules = append(rules, a.rule(fmt.Sprintf("%s/%d", name, i), m))
+		numbered := fmt.Sprintf("%s/%d", name, i)
+		rules = append(rules, a.rule(numbered, m))
+		if a.cors != nil && a.forward != nil && m.Method != "" && m.Method != http.MethodOptions {
+			rules = append(rules, a.preflight().rule(numbered, m.OfPreflight()))
+		}
 	}
 	return rules
+}
+
+// preflight answers what browsers ask before they send a request. The filter answers all of them, if only there is a backend that they could
+// be sent to; none is.
+func (a action) preflight() action {
+	return action{cors: a.cors, responseHeaders: a.responseHeaders, forward: &ir.Forward{Backends: []ir.WeightedBackend{{Weight: 1}}}}
 }
 
 // backendRef is a backend reference of either kind of route.
@@ -86,23 +97,24 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	forward := &ir.Forward{}
 	for _, f := range filters {
 		if message := r.filter(f, &a, forward); message != "" {
-			return failing(), message
+			return failing(r.from.Kind), message
 		}
 	}
 	switch {
 	case a.unchecked:
-		return failing(), ""
+		return failing(r.from.Kind), ""
 	case a.redirect != nil && a.cors != nil:
-		return failing(), "filter CORS beside RequestRedirect is not served by this version; remove one"
+		return failing(r.from.Kind), "filter CORS beside RequestRedirect is not served by this version; remove one"
 	case a.redirect != nil:
 		return a, ""
 	}
 	for _, b := range backends {
 		weighted, message := r.backend(b)
 		if message != "" {
-			return failing(), message
+			return failing(r.from.Kind), message
 		}
 		forward.Backends = append(forward.Backends, weighted)
+		forward.Streams = forward.Streams || r.webSocket(weighted.Backend)
 		if weighted.Session != nil {
 			backend, _ := ir.ParseBackend(weighted.Backend)
 			a.origins = append(a.origins, backend.Target())
@@ -111,10 +123,14 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	a.origins = unique(a.origins)
 	a.forward = forward
 	if !takesTraffic(forward.Backends) {
-		// The standard: a rule without a usable backend answers 500.
-		a.forward, a.fail = nil, &ir.Fail{StatusCode: 500}
+		a.forward, a.fail = nil, failure(r.from.Kind)
 	}
 	return a, ""
+}
+
+func (r *resolver) webSocket(name string) bool {
+	backend, ok := ir.ParseBackend(name)
+	return ok && refs.WebSocket(r.view, r.in.Objects, backend)
 }
 
 func takesTraffic(backends []ir.WeightedBackend) bool {
@@ -130,15 +146,14 @@ func takesTraffic(backends []ir.WeightedBackend) bool {
 func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward) string {
 	switch {
 	case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
-		return headerEdit(f.RequestHeaderModifier, &a.requestHeaders)
+		return requestHeaderEdit(f.RequestHeaderModifier, &a.requestHeaders, &forward.Rewrite)
 	case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
 		return headerEdit(f.ResponseHeaderModifier, &a.responseHeaders)
 	case f.Type == gwv1.HTTPRouteFilterRequestRedirect && f.RequestRedirect != nil:
 		a.redirect = redirect(f.RequestRedirect)
 		return checkPathEdit("requestRedirect", a.redirect.Path)
 	case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
-		forward.Rewrite = rewrite(f.URLRewrite)
-		return checkPathEdit("urlRewrite", forward.Rewrite.Path)
+		return rewrite(f.URLRewrite, &forward.Rewrite)
 	case f.Type == gwv1.HTTPRouteFilterRequestMirror && f.RequestMirror != nil:
 		r.mirror(f.RequestMirror, forward)
 	case f.Type == gwv1.HTTPRouteFilterCORS && f.CORS != nil:
@@ -158,12 +173,11 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		message := fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
 		switch {
 		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
-			message = headerEdit(f.RequestHeaderModifier, &weighted.RequestHeaders)
+			message = requestHeaderEdit(f.RequestHeaderModifier, &weighted.RequestHeaders, &weighted.Rewrite)
 		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
 			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
 		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
-			weighted.Rewrite = rewrite(f.URLRewrite)
-			message = checkPathEdit("urlRewrite", weighted.Rewrite.Path)
+			message = rewrite(f.URLRewrite, &weighted.Rewrite)
 		}
 		if message != "" {
 			return weighted, message
@@ -228,12 +242,18 @@ func redirect(f *gwv1.HTTPRequestRedirectFilter) *ir.Redirect {
 	return r
 }
 
-func rewrite(f *gwv1.HTTPURLRewriteFilter) *ir.Rewrite {
-	r := &ir.Rewrite{Path: pathEdit(f.Path)}
-	if f.Hostname != nil {
-		r.Hostname = string(*f.Hostname)
+// rewrite reads a URLRewrite filter. Of what can not be served it returns a message.
+func rewrite(f *gwv1.HTTPURLRewriteFilter, to **ir.Rewrite) string {
+	if *to == nil {
+		*to = &ir.Rewrite{}
 	}
-	return r
+	(*to).Path = pathEdit(f.Path)
+	if f.Hostname != nil {
+		if message := rewriteHost(string(*f.Hostname), to); message != "" {
+			return message
+		}
+	}
+	return checkPathEdit("urlRewrite", (*to).Path)
 }
 
 func pathEdit(f *gwv1.HTTPPathModifier) *ir.PathEdit {

@@ -12,7 +12,7 @@ import (
 )
 
 // Broken is what a route is whose resolution panicked: what it was last, and its parents are told. One that was nothing before, or before a
-// restart, answers 500, so that no wider route takes its requests.
+// restart, answers an error, so that no wider route takes its requests.
 func Broken(v *store.View, in Inputs, kind store.Kind, key string, last Resolved, reason string) Resolved {
 	meta, s, ok := in.subjectOf(v, kind, key)
 	if !ok {
@@ -33,7 +33,7 @@ func (in Inputs) closed(v *store.View, kind store.Kind, meta *metav1.ObjectMeta,
 	}
 	if kind == store.HTTPRoute || kind == store.GRPCRoute {
 		r.Attachments, r.listeners = b.attachments, b.listeners
-		r.Rules = []Rule{failing().rule(fmt.Sprintf("%s/%s/0/0", kind, r.Name), ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}})}
+		r.Rules = []Rule{failing(string(kind)).rule(fmt.Sprintf("%s/%s/0/0", kind, r.Name), ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}})}
 	}
 	return r
 }

@@ -1,6 +1,10 @@
 package route
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
+
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -27,6 +31,41 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 		}
 	}
 	return ""
+}
+
+// requestHeaderEdit is [headerEdit] for requests. Setting Host is a rewrite of the hostname, as tools that convert an Ingress write it.
+func requestHeaderEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit, to **ir.Rewrite) string {
+	rest := *f
+	rest.Set = nil
+	for _, h := range f.Set {
+		if !strings.EqualFold(string(h.Name), "host") {
+			rest.Set = append(rest.Set, h)
+			continue
+		}
+		if message := rewriteHost(h.Value, to); message != "" {
+			return message
+		}
+	}
+	return headerEdit(&rest, edit)
+}
+
+// hostValue is a host that a header can name, with or without a port.
+var hostValue = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+
+// rewriteHost has a hostname sent to the backend. Two filters may say so if they agree.
+func rewriteHost(host string, to **ir.Rewrite) string {
+	if *to == nil {
+		*to = &ir.Rewrite{}
+	}
+	switch r := *to; {
+	case !hostValue.MatchString(host):
+		return fmt.Sprintf("%q is not a host; write a name or an address, with a port or without", host)
+	case r.Hostname != "" && r.Hostname != host:
+		return fmt.Sprintf("filters rewrite the hostname to %s and to %s; remove one", r.Hostname, host)
+	default:
+		r.Hostname = host
+		return ""
+	}
 }
 
 func editedNames(f *gwv1.HTTPHeaderFilter) []string {

@@ -89,11 +89,11 @@ func (r Resolved) On(current Resolved, gateway string) Resolved {
 	return r
 }
 
-// Closed is the route with every rule answering 500, so that no wider route takes its requests.
+// Closed is the route with every rule answering an error, so that no wider route takes its requests.
 func (r Resolved) Closed() Resolved {
 	rules := make([]Rule, 0, len(r.Rules))
 	for _, rule := range r.Rules {
-		rules = append(rules, failing().rule(rule.Name, rule.Match))
+		rules = append(rules, failing(r.Kind).rule(rule.Name, rule.Match))
 	}
 	r.Rules, r.Backends = rules, nil
 	return r

@@ -48,7 +48,7 @@ type Contest struct {
 }
 
 // Settle is the route of that key without the listeners where it loses. The standard: of two routes of different kinds whose hostnames
-// intersect, a listener takes the older, then the one whose name comes first. One that is not taken itself does not stand in the way.
+// intersect, a listener takes the older, then the one whose name comes first. One that is not accepted itself does not stand in the way.
 func (c Contest) Settle(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
 	r = r.within(func(key string) limits.Cutoff {
@@ -92,7 +92,7 @@ func (c Contest) winner(v *store.View, known map[string]string, key string, r Re
 	winner := ""
 	for _, other := range c.ByKind.Keys(v, KindKey(at.Gateway, at.Listener, rivals[r.Kind])) {
 		o, _ := c.Routes.Get(v, other)
-		if !o.before(r) {
+		if o.Refused || !o.before(r) {
 			continue
 		}
 		theirs := slices.IndexFunc(o.Attachments, func(a Attachment) bool { return compareAttachments(a, at) == 0 })

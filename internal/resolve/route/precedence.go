@@ -10,11 +10,13 @@ import (
 type rank struct {
 	// kind is exact, then prefix, then regular expression. The prefix `/` comes last of all, or no regular expression beside it
 	// could ever match: the standard leaves the place of regular expressions to the implementation.
-	kind    int
-	length  int
-	method  bool
-	headers int
-	query   int
+	kind   int
+	length int
+	method bool
+	// preflight comes behind the methods that users name, so that a rule for OPTIONS gets what it names.
+	preflight bool
+	headers   int
+	query     int
 }
 
 const (
@@ -25,7 +27,7 @@ const (
 )
 
 func rankOf(m ir.Match) rank {
-	r := rank{length: len(m.Path.Value), method: m.Method != "", headers: len(m.Headers), query: len(m.Query)}
+	r := rank{length: len(m.Path.Value), method: m.Method != "", preflight: m.Preflight, headers: len(m.Headers), query: len(m.Query)}
 	switch {
 	case m.Path.Kind == ir.Exact:
 		r.kind = rankExact
@@ -45,6 +47,7 @@ func (r rank) compare(other rank) int {
 		cmp.Compare(other.kind, r.kind),
 		cmp.Compare(other.length, r.length),
 		compareBool(other.method, r.method),
+		compareBool(r.preflight, other.preflight),
 		cmp.Compare(other.headers, r.headers),
 		cmp.Compare(other.query, r.query),
 	)

@@ -27,7 +27,12 @@ func TestWhatEnvoyWouldRefuse(t *testing.T) {
 			"a header that counts hops", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [X-Gatewright-Hops]}}]`,
 			"header X-Gatewright-Hops can not be edited", false,
 		},
-		{"a header that is Host", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]`, "header Host can not be edited", false},
+		{"a header that is Host", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: Host, value: x}]}}]`, "header Host can not be edited", false},
+		{"a Host that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: "a b"}]}}]`, `"a b" is not a host`, false},
+		{
+			"two hosts", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: host, value: a.example}]}}, ` +
+				`{type: URLRewrite, urlRewrite: {hostname: b.example}}]`, "filters rewrite the hostname to a.example and to b.example", false,
+		},
 		{"a line break in a header", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: X-A, value: "a\nb"}]}}]`, "the value for header X-A has a line break", false},
 		{"a control character in a header", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: X-A, value: "a\u0001"}]}}]`, "control character", false},
 		{"a header name that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: ["a b"]}}]`, `header "a b" is not a name`, false},

@@ -16,7 +16,7 @@ type Resolved struct {
 	Created int64
 	// Attachments are the listeners it attaches to, in a fixed order.
 	Attachments []Attachment
-	// Rules holds one entry for each match of each rule, in the order of the spec.
+	// Rules holds one entry for each match of each rule, in the order of the spec, and behind it one for its preflights if it needs that.
 	Rules []Rule
 	// Expressions is how many instructions its regular expressions compile to.
 	Expressions int
@@ -25,6 +25,8 @@ type Resolved struct {
 	// Backends are the names of the backends it uses, sorted.
 	Backends []string
 	Outcome  outcome.Route
+	// Refused says that no rule can be served. The rules are there, and answer errors.
+	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
 	// listeners has, for each parent of the outcome, the listeners that take the route, as [ListenerKey].

@@ -9,10 +9,13 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// retry reads when a request is tried again. The standard: once when nothing is said, never when it is zero.
+// retry reads when a request is tried again. The standard: once more where attempts are not given, never when they are zero.
 func retry(spec *gwv1.HTTPRouteRetry) (*ir.Retry, string) {
-	if spec == nil || (spec.Attempts != nil && *spec.Attempts <= 0) {
+	switch {
+	case spec == nil:
 		return nil, ""
+	case spec.Attempts != nil && *spec.Attempts <= 0:
+		return &ir.Retry{}, ""
 	}
 	r := &ir.Retry{Attempts: 1}
 	if spec.Attempts != nil {

@@ -181,6 +181,11 @@ func httpRoute(name, created, rest string) string {
 		"spec:\n  parentRefs: [{name: gw}]\n" + rest + "\n---\n"
 }
 
+// grpcRoute is [httpRoute] for a GRPCRoute.
+func grpcRoute(name, created, rest string) string {
+	return strings.Replace(httpRoute(name, created, rest), "kind: HTTPRoute", "kind: GRPCRoute", 1)
+}
+
 // requests lists, for routes and a listener, where a request goes.
 var requests = []struct {
 	name, listeners, objects, host, path, want string
@@ -245,8 +250,30 @@ var requests = []struct {
 		"x.org", "/auth", "500",
 	},
 	{
-		"editing the Host header is not served", "a:80:",
-		httpRoute("r", "1", "  rules: [{matches: [{path: {value: /x}}], filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: y}]}}], backendRefs: [{name: one, port: 80}]}, {backendRefs: [{name: two, port: 80}]}]"),
+		"a route with one rule that is not served keeps its requests from a wider one", "a:80:",
+		httpRoute("wide", "1", "  hostnames: [x.org]\n  rules: [{backendRefs: [{name: one, port: 80}]}]") +
+			httpRoute("r", "2", "  hostnames: [x.org]\n  rules: [{matches: [{path: {value: /admin}}], filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: one, port: 80}]}]"),
+		"x.org", "/admin/x", "500",
+	},
+	{
+		"a route with one rule that is not served keeps its requests from a wider hostname", "a:80:",
+		httpRoute("wide", "1", "  rules: [{backendRefs: [{name: one, port: 80}]}]") +
+			httpRoute("r", "2", "  hostnames: [x.org]\n  rules: [{filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: one, port: 80}]}]"),
+		"x.org", "/", "500",
+	},
+	{
+		"a GRPCRoute with one rule that is not served keeps its calls and answers 503", "a:80:",
+		grpcRoute("wide", "1", "  rules: [{backendRefs: [{name: two, port: 81}]}]") +
+			grpcRoute("r", "2", "  rules: [{matches: [{method: {service: a.B}}], filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: two, port: 81}]}]"),
+		"x.org", "/a.B/C", "503",
+	},
+	{
+		"a rule of a GRPCRoute whose backends are all missing answers 503", "a:80:",
+		grpcRoute("r", "1", "  rules: [{backendRefs: [{name: none, port: 80}]}]"), "x.org", "/a.B/C", "503",
+	},
+	{
+		"removing the Host header is not served", "a:80:",
+		httpRoute("r", "1", "  rules: [{matches: [{path: {value: /x}}], filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [Host]}}], backendRefs: [{name: one, port: 80}]}, {backendRefs: [{name: two, port: 80}]}]"),
 		"x.org", "/x", "500",
 	},
 	{
@@ -332,6 +359,101 @@ func TestParentConditions(t *testing.T) {
 				}
 			}
 			t.Errorf("there is no condition %s in %+v", c.condition, r.Outcome)
+		})
+	}
+}
+
+func TestSettingHostIsARewrite(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "l:80:", httpRoute("r", "1", `  rules:
+  - filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: "inner.example:81"}, {name: X-A, value: b}]}}]
+    backendRefs:
+    - {name: one, port: 80}
+    - {name: two, port: 80, filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: host, value: two.example}]}}]}`))
+	r, _ := f.routes.Get(nil, "HTTPRoute/infra/r")
+	rule := r.Rules[0]
+	if rule.Forward == nil || rule.Forward.Rewrite.Hostname != "inner.example:81" || rule.Forward.Backends[1].Rewrite.Hostname != "two.example" {
+		t.Fatalf("rule: %+v", rule)
+	}
+	if set := rule.RequestHeaders.Set; len(set) != 1 || set[0].Name != "X-A" || !rule.Forward.Backends[1].RequestHeaders.IsZero() {
+		t.Errorf("headers: %+v", rule.RequestHeaders)
+	}
+}
+
+func TestPreflights(t *testing.T) {
+	t.Parallel()
+	cors := "filters: [{type: CORS, cors: {allowOrigins: ['https://app.example']}}], backendRefs: [{name: one, port: 80}]"
+	asked := []string{"origin=.+", "access-control-request-method=POST"}
+	own := httpRoute("r", "1", "  rules: [{matches: [{path: {value: /api}, method: POST}], "+cors+"}]")
+	f := newFixture(t, "l:80:", own+httpRoute("wide", "1", "  rules: [{matches: [{path: {value: /api}}], backendRefs: [{name: two, port: 80}]}]"))
+	r, _ := f.routes.Get(nil, "HTTPRoute/infra/r")
+	if len(r.Rules) != 2 || r.Rules[1].CORS == nil || r.Rules[1].Auth != nil || r.Rules[1].Match.Method != "OPTIONS" {
+		t.Fatalf("rules: %+v", r.Rules)
+	}
+	if got := f.ask("OPTIONS", "/api", asked...); got != "" {
+		t.Errorf("a preflight goes to %q, and not to the filter that answers it", got)
+	}
+	for _, other := range []string{"access-control-request-method=PUT", ""} {
+		if got := f.ask("OPTIONS", "/api", "origin=.+", other); got != "infra/two/80" {
+			t.Errorf("a request that asks for something else (%q) goes to %q", other, got)
+		}
+	}
+	f = newFixture(t, "l:80:", own+httpRoute("z", "2", "  rules: [{matches: [{path: {value: /api}, method: OPTIONS}], backendRefs: [{name: two, port: 80}]}]"))
+	if got := f.ask("OPTIONS", "/api", asked...); got != "infra/two/80" {
+		t.Errorf("a rule for OPTIONS does not get what it names: %q", got)
+	}
+}
+
+// ask is [fixture.request] with a method.
+func (f fixture) ask(method, path string, headers ...string) string {
+	all := limits.Defaults()
+	in := route.Hosts{Tables: f.tables, Routes: f.routes, ByHost: f.byHost, Repeats: f.repeats, Limits: &all}
+	for _, rule := range in.VirtualHost(nil, route.VirtualHostKey("infra/gw/80", "*")).Rules {
+		if (rule.Match.Method == "" || rule.Match.Method == method) && matches(rule.Match, path, headers) {
+			return describe(rule)
+		}
+	}
+	return "404"
+}
+
+func TestAppProtocols(t *testing.T) {
+	t.Parallel()
+	service := func(protocol string) string {
+		return "kind: Service\nmetadata: {namespace: infra, name: s}\nspec: {ports: [{name: p, port: 80, appProtocol: " + protocol + "}]}\n---\n"
+	}
+	policy := "kind: BackendTLSPolicy\nmetadata: {namespace: infra, name: p}\nspec:\n  targetRefs: [{group: '', kind: Service, name: s}]\n" +
+		"  validation: {hostname: s.example, wellKnownCACertificates: System}\n---\n"
+	const none = "UnsupportedProtocol"
+	for _, c := range []struct{ protocol, objects, http, grpc string }{
+		{"kubernetes.io/h2c", "", "infra/s/80/http2", "infra/s/80/http2"},
+		{"grpc", "", "infra/s/80/http2", "infra/s/80/http2"},
+		{"http2", "", "infra/s/80/http2", "infra/s/80/http2"},
+		{"h2c", "", "infra/s/80/http2", "infra/s/80/http2"},
+		{"http", "", "infra/s/80", "infra/s/80/http2"},
+		{"kubernetes.io/ws", "", "infra/s/80", none},
+		{"kubernetes.io/wss", policy, "infra/s/80/wss", none},
+		{"kubernetes.io/wss", "", none, none},
+		{"https", "", none, none},
+		{"HTTPS", "", none, none},
+		{"tls", "", none, none},
+		{"https", policy, "infra/s/80", "infra/s/80/http2"},
+	} {
+		t.Run(c.protocol, func(t *testing.T) {
+			t.Parallel()
+			rules := "  rules: [{backendRefs: [{name: s, port: 80}]}]"
+			f := newFixture(t, "l:80:", service(c.protocol)+c.objects+httpRoute("r", "1", rules)+grpcRoute("r", "1", rules))
+			for key, want := range map[string]string{"HTTPRoute/infra/r": c.http, "GRPCRoute/infra/r": c.grpc} {
+				r, _ := f.routes.Get(nil, key)
+				got := describe(r.Rules[0].Rule)
+				for _, condition := range r.Outcome.Parents[0].Conditions {
+					if condition.Type == "ResolvedRefs" && condition.State == outcome.False {
+						got = condition.Reason
+					}
+				}
+				if got != want {
+					t.Errorf("%s: got %s, want %s", key, got, want)
+				}
+			}
 		})
 	}
 }

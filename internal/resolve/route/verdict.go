@@ -3,6 +3,7 @@ package route
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // verdicts collects what is wrong with a route's rules while they are being looked at.
@@ -34,14 +36,12 @@ func (w *verdicts) invalidRule(index int, message string) {
 	w.invalid = append(w.invalid, fmt.Sprintf("rule %d: %s", index, message))
 }
 
-// finish puts a route together. A rule that can not be served answers 500, so that nothing less specific takes its requests; when no
-// rule can be, the route is not accepted at all.
+// finish puts a route together. A rule that can not be served answers an error, so that nothing less specific takes its requests. When no
+// rule can be, the route is not accepted, and its rules answer all the same.
 func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 	r.Outcome = outcome.Route{Generation: generation, Parents: b.parents}
 	refused := len(w.invalid) > 0 && len(w.invalid) == w.rules
-	if !refused {
-		r.Attachments, r.listeners = b.attachments, b.listeners
-	}
+	r.Attachments, r.listeners, r.Refused = b.attachments, b.listeners, refused
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]
 		if refused && parent.Conditions[0].State == outcome.True {
@@ -55,7 +55,7 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 			parent.Conditions = append(parent.Conditions, outcome.Condition{
 				Type: string(gwv1.RouteConditionPartiallyInvalid), State: outcome.True,
 				Reason:  string(gwv1.RouteReasonUnsupportedValue),
-				Message: fmt.Sprintf("Dropped Rule: %s: %s", cmp.Or(w.answer, "these requests are answered 500"), strings.Join(w.invalid, "; ")),
+				Message: fmt.Sprintf("Dropped Rule: %s: %s", cmp.Or(w.answer, fmt.Sprintf("these requests are answered %d", failure(r.Kind).StatusCode)), strings.Join(w.invalid, "; ")),
 			})
 		}
 		parent.Conditions = append(parent.Conditions, w.resolvedRefs())
@@ -105,5 +105,12 @@ func usedBackends(r Resolved) []string {
 	return slices.Compact(names)
 }
 
-// failing answers every request of a rule with 500.
-func failing() action { return action{fail: &ir.Fail{StatusCode: 500}} }
+// failing answers every request of a rule with an error. The standard: 500 for HTTP, UNAVAILABLE for gRPC, which is what 503 means there.
+func failing(kind string) action { return action{fail: failure(kind)} }
+
+func failure(kind string) *ir.Fail {
+	if kind == string(store.GRPCRoute) {
+		return &ir.Fail{StatusCode: http.StatusServiceUnavailable}
+	}
+	return &ir.Fail{StatusCode: http.StatusInternalServerError}
+}

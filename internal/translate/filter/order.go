@@ -23,6 +23,9 @@ func BeforeRouting(place int) string { return "gatewright.before_routing." + str
 const (
 	// CORS answers preflight requests, and does nothing for a route without a policy.
 	CORS = "envoy.filters.http.cors"
+	// GRPCWeb runs the filter that makes gRPC of what browsers send, for virtual hosts that bring it along. It is run by another, because it
+	// would do so for every host.
+	GRPCWeb = "gatewright.grpc_web"
 	// ExternalAuth runs the authorization filter that a route brings along, and does nothing for a route without one. The filter itself has
 	// settings that Envoy takes from no route.
 	ExternalAuth = "envoy.filters.http.composite"
@@ -44,6 +47,7 @@ var order = []step{
 	{HideEnvoy, hideEnvoy},
 	{Loops, loops},
 	{CORS, &corsv3.Cors{}},
+	{GRPCWeb, &compositev3.Composite{}},
 	{ExternalAuth, &compositev3.Composite{}},
 	{Session, &statefulsessionv3.StatefulSession{}},
 	// Answers are not counted for each backend: where nobody asked for that, the bootstrap refuses such statistics, and Envoy finds that out again for each of them, for each answer.

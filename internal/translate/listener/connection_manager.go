@@ -59,12 +59,14 @@ func statPrefix(port ir.Port) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(string(port.Protocol)), port.Number)
 }
 
-// normalise resolves dot segments, so that no route is reached around another. Slashes are left as they are, repeated or escaped:
-// Gateway API matches the path the client sent.
+// normalise gives each path and host one spelling before anything looks at it, so that no rule is passed by. Dot segments are resolved,
+// escaped letters decoded, slashes merged. Of an escaped slash nobody knows what the backend takes it for: the client is redirected to
+// the plain path. The dot at the end of a host is dropped.
 func normalise(manager *hcmv3.HttpConnectionManager) {
 	manager.NormalizePath = wrapperspb.Bool(true)
-	manager.MergeSlashes = false
-	manager.PathWithEscapedSlashesAction = hcmv3.HttpConnectionManager_KEEP_UNCHANGED
+	manager.MergeSlashes = true
+	manager.PathWithEscapedSlashesAction = hcmv3.HttpConnectionManager_UNESCAPE_AND_REDIRECT
+	manager.StripTrailingHostDot = true
 }
 
 func limit(manager *hcmv3.HttpConnectionManager) {

@@ -156,8 +156,14 @@ func TestConnectionManager(t *testing.T) {
 	if !m.GetUseRemoteAddress().GetValue() || len(internal) != 1 || internal[0].GetAddressPrefix() != "255.255.255.255" || internal[0].GetPrefixLen().GetValue() != 32 {
 		t.Error("a client is believed")
 	}
-	if !m.GetNormalizePath().GetValue() || m.GetMergeSlashes() {
+	if !m.GetNormalizePath().GetValue() || !m.GetMergeSlashes() {
 		t.Error("paths are not normalised as Gateway API needs it")
+	}
+	if m.GetPathWithEscapedSlashesAction() != hcmv3.HttpConnectionManager_UNESCAPE_AND_REDIRECT {
+		t.Errorf("escaped slashes: %s", m.GetPathWithEscapedSlashesAction())
+	}
+	if !m.GetStripTrailingHostDot() {
+		t.Error("a host with a dot at its end is another host")
 	}
 	if len(m.GetAccessLog()) != 1 {
 		t.Error("requests are not logged")

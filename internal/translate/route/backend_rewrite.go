@@ -43,7 +43,7 @@ func parts(rule *ir.Rule) []part {
 	for i := range backends {
 		p := part{Rule: with(rule, backends[i].Rewrite.Path, backends[i:i+1])}
 		if sum += uint64(backends[i].Weight); sum < total {
-			p.fraction = &corev3.RuntimeFractionalPercent{DefaultValue: wire.Share(sum, total)}
+			p.fraction = &corev3.RuntimeFractionalPercent{DefaultValue: wire.Millionths(sum, total)}
 		}
 		all = append(all, p)
 	}

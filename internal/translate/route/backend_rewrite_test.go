@@ -64,7 +64,12 @@ func TestRewritesOnBackends(t *testing.T) {
 		{
 			"different paths split by weight", nil,
 			[]ir.WeightedBackend{backend("a", 2, full("/x")), backend("b", 3, prefix("/y")), backend("", 5, nil)},
-			[]string{"a /x up to 20/HUNDRED", "b /y/q up to 50/HUNDRED", route.UnresolvedBackend + " /p/q"},
+			[]string{"a /x up to 200000/MILLION", "b /y/q up to 500000/MILLION", route.UnresolvedBackend + " /p/q"},
+		},
+		{
+			"all shares have the same denominator", nil,
+			[]ir.WeightedBackend{backend("a", 1, full("/x")), backend("b", 2, full("/y")), backend("c", 3, full("/z"))},
+			[]string{"a /x up to 166667/MILLION", "b /y up to 500000/MILLION", "c /z"},
 		},
 	}
 	for _, tt := range tests {

@@ -50,9 +50,6 @@ func matches(m *routev3.RouteMatch, r request) bool {
 			return false
 		}
 	}
-	if m.GetGrpc() != nil && !strings.HasPrefix(headers["content-type"], "application/grpc") {
-		return false
-	}
 	return matchesPath(m, r.path())
 }
 
@@ -75,6 +72,8 @@ func compare(m *matcherv3.StringMatcher, value string) bool {
 	switch by := m.GetMatchPattern().(type) {
 	case *matcherv3.StringMatcher_Exact:
 		return value == by.Exact
+	case *matcherv3.StringMatcher_Prefix:
+		return strings.HasPrefix(value, by.Prefix)
 	case *matcherv3.StringMatcher_SafeRegex:
 		return whole(by.SafeRegex.GetRegex(), value)
 	default:

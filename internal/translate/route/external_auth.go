@@ -11,6 +11,7 @@ import (
 	extauthzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -39,11 +40,16 @@ func externalAuth(r *routev3.Route, a *ir.ExternalAuth) {
 
 // running has a composite filter run the authorization filter.
 func running(config *extauthzv3.ExtAuthz) *compositev3.CompositePerRoute {
+	return runs(extAuthzName, config)
+}
+
+// runs has a composite filter run another.
+func runs(name string, config proto.Message) *compositev3.CompositePerRoute {
 	action := &compositev3.ExecuteFilterAction{
-		TypedConfig: &corev3.TypedExtensionConfig{Name: extAuthzName, TypedConfig: wire.Any(config)},
+		TypedConfig: &corev3.TypedExtensionConfig{Name: name, TypedConfig: wire.Any(config)},
 	}
 	// There is nothing to match, so this is what happens to every request.
-	return &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{OnNoMatch: act(extAuthzName, action)}}
+	return &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{OnNoMatch: act(name, action)}}
 }
 
 func extAuthz(a *ir.ExternalAuth) *extauthzv3.ExtAuthz {

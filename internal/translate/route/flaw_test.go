@@ -23,7 +23,7 @@ func TestARuleThatEnvoyWouldRefuseSpoilsNoOther(t *testing.T) {
 			r.Match.Headers = []ir.NamedMatch{{Name: "x", StringMatch: ir.StringMatch{Kind: ir.Regex}}}
 		}, "Regex", 2},
 		{"a redirect to two lines", func(r *ir.Rule) {
-			r.Forward, r.Redirect = nil, &ir.Redirect{StatusCode: 302, Path: &ir.PathEdit{Full: new("/a\nb")}}
+			r.Forward, r.Redirect = nil, &ir.Redirect{StatusCode: 302, Hostname: "b.example", Path: &ir.PathEdit{Full: new("/a\nb")}}
 		}, "PathRedirect", 3},
 		{"a session without a name", func(r *ir.Rule) { r.Forward.Backends[0].Session = &ir.Session{Cookie: "", Path: "/"} }, "Name", 3},
 		{"a text that is not UTF-8, packed", func(r *ir.Rule) { r.CORS = &ir.CORS{Headers: []string{"\xff"}} }, "UTF-8", 3},

@@ -11,24 +11,24 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// UnresolvedBackend is where the share of a backend goes that can not be resolved. Envoy answers it with 500.
+// UnresolvedBackend is where the share of a backend goes that can not be resolved. Envoy answers it with an error.
 const UnresolvedBackend = wire.UnresolvedBackend
 
 func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 	f := rule.Forward
 	backends := slices.DeleteFunc(slices.Clone(f.Backends), func(b ir.WeightedBackend) bool { return b.Weight == 0 })
 	if len(backends) == 0 {
-		fail(r, internalServerError)
+		fail(r, unserved(rule))
 		return
 	}
 	action := &routev3.RouteAction{
-		ClusterNotFoundResponseCode: routev3.RouteAction_INTERNAL_SERVER_ERROR,
+		ClusterNotFoundResponseCode: notFoundCodes[unserved(rule)],
 		// Clusters have limits of their own for what clients send; see there.
 		Priority: corev3.RoutingPriority_HIGH,
 	}
 	rewrite(action, f.Rewrite, replacement)
-	timeouts(action, f)
-	retries(action, f)
+	timeouts(action, f, f.Streams || rule.Match.GRPC)
+	retries(r, action, f)
 	action.RequestMirrorPolicies = mirrors(f.Mirrors, action.GetTimeout().AsDuration() > 0)
 
 	requestHeaders := rule.RequestHeaders
@@ -41,7 +41,15 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 	}
 	r.RequestHeadersToAdd, r.RequestHeadersToRemove = headers(requestHeaders)
 	destination(r, action, backends)
+	// The standard leaves it open; applications make links of what the client asked for.
+	action.AppendXForwardedHost = action.GetHostRewriteLiteral() != "" ||
+		slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return hostname(b) != "" })
 	r.Action = &routev3.Route_Route{Route: action}
+}
+
+var notFoundCodes = map[int]routev3.RouteAction_ClusterNotFoundResponseCode{
+	internalServerError: routev3.RouteAction_INTERNAL_SERVER_ERROR,
+	serviceUnavailable:  routev3.RouteAction_SERVICE_UNAVAILABLE,
 }
 
 // destination says which cluster gets a request. A single one that edits nothing needs no draw.

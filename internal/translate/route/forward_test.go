@@ -72,6 +72,18 @@ func TestForward(t *testing.T) {
 	}
 }
 
+func TestForwardOfGRPCIsUnavailableWithoutBackend(t *testing.T) {
+	t.Parallel()
+	match := ir.Match{GRPC: true, Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
+	share := only(t, ir.Rule{Name: "r", Match: match, Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 3}, {Weight: 1}}}})
+	if code := share.GetRoute().GetClusterNotFoundResponseCode(); code != routev3.RouteAction_SERVICE_UNAVAILABLE {
+		t.Errorf("the share of a backend that is not resolved is answered %s", code)
+	}
+	if got := answer(only(t, ir.Rule{Name: "r", Match: match, Forward: &ir.Forward{}})); got != "503" {
+		t.Errorf("no backend answers %s", got)
+	}
+}
+
 func TestFail(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -128,9 +140,6 @@ func TestTimeouts(t *testing.T) {
 			perTry, idle := unset, unset
 			if policy := action.GetRetryPolicy(); policy != nil {
 				perTry = policy.GetPerTryTimeout().AsDuration()
-				if policy.GetNumRetries().GetValue() != 0 || policy.GetRetryOn() != "" {
-					t.Error("requests are tried again")
-				}
 			}
 			if action.GetIdleTimeout() != nil {
 				idle = action.GetIdleTimeout().AsDuration()
@@ -139,6 +148,36 @@ func TestTimeouts(t *testing.T) {
 				t.Errorf("per try %v, want %v; idle %v, want %v", perTry, tt.wantPerTry, idle, tt.wantsIdle)
 			}
 		})
+	}
+}
+
+func TestStreamsMayBeIdleForAnHour(t *testing.T) {
+	t.Parallel()
+	grpc, socket, limited := to("g", ir.Match{GRPC: true}), to("w", path(ir.Prefix, "/")), to("l", path(ir.Prefix, "/"))
+	socket.Forward.Streams = true
+	limited.Forward.Streams, limited.Forward.RequestTimeout = true, new(3*time.Hour)
+	for _, c := range []struct {
+		rule ir.Rule
+		want time.Duration
+	}{{grpc, time.Hour}, {socket, time.Hour}, {limited, 3 * time.Hour}} {
+		if got := only(t, c.rule).GetRoute().GetIdleTimeout().AsDuration(); got != c.want {
+			t.Errorf("%s: idle for %v, want %v", c.rule.Name, got, c.want)
+		}
+	}
+}
+
+func TestARewrittenHostIsForwarded(t *testing.T) {
+	t.Parallel()
+	plain, rule, backend := to("p", path(ir.Prefix, "/")), to("r", path(ir.Prefix, "/")), to("b", path(ir.Prefix, "/"))
+	rule.Forward.Rewrite = &ir.Rewrite{Hostname: "b.example"}
+	backend.Forward.Backends = append(backend.Forward.Backends, ir.WeightedBackend{Backend: "c", Weight: 1, Rewrite: &ir.Rewrite{Hostname: "c.example"}})
+	for _, c := range []struct {
+		rule ir.Rule
+		want bool
+	}{{plain, false}, {rule, true}, {backend, true}} {
+		if got := only(t, c.rule).GetRoute().GetAppendXForwardedHost(); got != c.want {
+			t.Errorf("%s: x-forwarded-host %t, want %t", c.rule.Name, got, c.want)
+		}
 	}
 }
 

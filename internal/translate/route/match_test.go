@@ -38,7 +38,7 @@ func TestMatch(t *testing.T) {
 			m.Headers = []ir.NamedMatch{named("x-colour", ir.Exact, "blue"), named("x-size", ir.Regex, "[0-9]+")}
 		})),
 		to("query", with(func(m *ir.Match) { m.Query = []ir.NamedMatch{named("q", ir.Exact, "1"), named("r", ir.Regex, "a+")} })),
-		to("grpc", with(func(m *ir.Match) { m.GRPC = true })),
+		to("grpc", with(func(m *ir.Match) { m.GRPC, m.Path.Value = true, "/s" })),
 		to("anything", ir.Match{}),
 	}})
 	prototest.Valid(t, host)
@@ -67,6 +67,7 @@ func TestMatch(t *testing.T) {
 		{"all parameters", request{method: "GET", target: "/?r=aaa&q=1"}, "query"},
 		{"not one of two parameters", request{method: "GET", target: "/?q=1"}, "anything"},
 		{"gRPC", request{method: "POST", target: "/s/m", headers: map[string]string{"content-type": "application/grpc+proto"}}, "grpc"},
+		{"whatever else comes to a host of gRPC", request{method: "POST", target: "/s/m", headers: map[string]string{"content-type": "application/json"}}, "grpc"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,5 +86,17 @@ func TestNoRuleMatches(t *testing.T) {
 	prototest.Valid(t, host)
 	if got := pick(host, request{method: "GET", target: "/b"}); got != nil {
 		t.Errorf("/b → %q, want nothing, which Envoy answers 404", got.GetName())
+	}
+}
+
+func TestAnErrorForGRPCTakesNothingElse(t *testing.T) {
+	t.Parallel()
+	closed := ir.Rule{Name: "closed", Match: ir.Match{GRPC: true}, Fail: &ir.Fail{StatusCode: 503}}
+	host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{closed, to("web", path(ir.Prefix, "/"))}})
+	prototest.Valid(t, host)
+	for content, want := range map[string]string{"application/grpc": "closed", "application/grpc-web+proto": "closed", "text/plain": "web"} {
+		if got := pick(host, request{method: "POST", target: "/", headers: map[string]string{"content-type": content}}).GetName(); got != want {
+			t.Errorf("%s goes to %s, want %s", content, got, want)
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 type variant struct {
 	match       *routev3.RouteMatch
 	replacement string
+	// port is that of a redirect, where the request's host has one that must not stay; 0 otherwise.
+	port uint32
 }
 
 // variants are the matches a rule's path needs so that replacing the matched prefix gives what Gateway API's table for

@@ -65,8 +65,49 @@ func TestRedirect(t *testing.T) {
 			rule := ir.Rule{Name: "r", Match: path(ir.Prefix, "/"), Redirect: &tt.redirect}
 			host, _ := route.VirtualHost(ir.VirtualHost{Domain: tt.domain, Rules: []ir.Rule{rule}})
 			prototest.Valid(t, host)
-			if got := host.GetRoutes()[0].GetRedirect(); !proto.Equal(got, tt.want) {
+			routes := host.GetRoutes()
+			if got := routes[len(routes)-1].GetRedirect(); !proto.Equal(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRedirectsBelowWildcardsKeepNoForeignPort(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, domain, chain string
+		redirect            ir.Redirect
+		// want is the port for a Host with one; 0 is that there is no match of its own.
+		want uint32
+	}{
+		{"to https", "*", "", ir.Redirect{Scheme: "https"}, 443},
+		{"to http", "*.example", "https", ir.Redirect{Scheme: "http"}, 80},
+		{"to the listener's own scheme", "*.example", "https", ir.Redirect{}, 443},
+		{"to the listener's own scheme in plain text", "*", "", ir.Redirect{}, 80},
+		{"to a port", "*", "", ir.Redirect{Scheme: "https", Port: 8443}, 0},
+		{"to a host", "*", "", ir.Redirect{Scheme: "https", Hostname: "b.example"}, 0},
+		{"of a host that is known", "a.example", "", ir.Redirect{Scheme: "https"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rule := ir.Rule{Name: "r", Match: path(ir.Prefix, "/"), Redirect: &c.redirect}
+			host, _ := route.VirtualHost(ir.VirtualHost{Domain: c.domain, Rules: []ir.Rule{rule}, Chain: c.chain})
+			prototest.Valid(t, host)
+			routes := host.GetRoutes()
+			if c.chain != "" {
+				own := host.GetMatcher().GetMatcherTree().GetExactMatchMap().GetMap()[c.chain].GetAction().GetTypedConfig()
+				routes = unpack(t, own, &routev3.RouteList{}).GetRoutes()
+			}
+			if c.want == 0 {
+				if len(routes) != 1 {
+					t.Errorf("got %v", routes)
+				}
+				return
+			}
+			first := routes[0]
+			if len(routes) != 2 || first.GetRedirect().GetPortRedirect() != c.want || first.GetMatch().GetHeaders()[0].GetName() != ":authority" {
+				t.Errorf("got %v", routes)
 			}
 		})
 	}

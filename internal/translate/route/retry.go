@@ -19,26 +19,49 @@ const (
 	backoffGrowth = 10
 	// otherHosts is how often Envoy draws again for an endpoint that was not tried yet.
 	otherHosts = 5
+	// defaultRetries is how often a request is sent again that no backend can have processed.
+	defaultRetries = 2
+	// retriedBody is how much of a body is kept for another try, for rules that ask for retries. A longer one is sent once.
+	retriedBody = 1 << 20
 )
 
 // unseen are the failures after which the backend can not have processed the request.
-var unseen = []string{"connect-failure", "refused-stream", "unavailable", "reset-before-request"}
+var unseen = []string{"connect-failure", "refused-stream", "reset-before-request"}
 
-// retries sends a request again, to another endpoint where there is one.
-func retries(action *routev3.RouteAction, f *ir.Forward) {
-	if f.Retry == nil {
-		return
-	}
-	conditions := slices.Concat(unseen, []string{"retriable-status-codes"})
-	policy := &routev3.RetryPolicy{
-		NumRetries:           wrapperspb.UInt32(f.Retry.Attempts),
-		RetriableStatusCodes: f.Retry.Codes,
+// saferRetries is what a virtual host has its routes do that say nothing else: send a request that no backend can have processed to another
+// endpoint. It is not to be changed.
+var saferRetries = elsewhere(defaultRetries, unseen)
+
+// elsewhere sends a request again, to another endpoint where there is one.
+func elsewhere(times uint32, conditions []string) *routev3.RetryPolicy {
+	return &routev3.RetryPolicy{
+		RetryOn:    strings.Join(conditions, ","),
+		NumRetries: wrapperspb.UInt32(times),
 		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
 			Name:       "envoy.retry_host_predicates.previous_hosts",
 			ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{TypedConfig: wire.Any(&previoushostsv3.PreviousHostsPredicate{})},
 		}},
 		HostSelectionRetryMaxAttempts: otherHosts,
 	}
+}
+
+// retries says when a request is sent again. Where nothing is said, the virtual host decides: see [saferRetries].
+func retries(r *routev3.Route, action *routev3.RouteAction, f *ir.Forward) {
+	switch {
+	case f.Retry == nil:
+		return
+	case f.Retry.Attempts == 0:
+		// What a route says replaces what the virtual host says.
+		if action.RetryPolicy == nil {
+			action.RetryPolicy = &routev3.RetryPolicy{}
+		}
+		action.RetryPolicy.RetryOn, action.RetryPolicy.NumRetries = "", wrapperspb.UInt32(0)
+		return
+	}
+	r.RequestBodyBufferLimit = wrapperspb.UInt64(retriedBody)
+	conditions := slices.Concat(unseen, []string{"unavailable", "retriable-status-codes"})
+	policy := elsewhere(f.Retry.Attempts, nil)
+	policy.RetriableStatusCodes = f.Retry.Codes
 	if f.BackendTimeout != nil && *f.BackendTimeout > 0 {
 		policy.PerTryTimeout = durationpb.New(*f.BackendTimeout)
 		// The standard: a try that reaches the timeout is followed by the next. Envoy does not tell a timeout from a connection that was

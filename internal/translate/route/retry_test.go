@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
+	"github.com/gatewright/gatewright/internal/translate/route"
 )
 
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	const safe = "connect-failure,refused-stream,unavailable,reset-before-request,retriable-status-codes"
+	const safe = "connect-failure,refused-stream,reset-before-request,unavailable,retriable-status-codes"
 	tests := []struct {
 		name             string
 		retry            ir.Retry
@@ -57,4 +59,54 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDefaultRetries(t *testing.T) {
+	t.Parallel()
+	const unseen = "connect-failure,refused-stream,reset-before-request"
+	t.Run("what no backend can have processed is tried again", func(t *testing.T) {
+		t.Parallel()
+		host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{to("r", path(ir.Prefix, "/"))}})
+		prototest.Valid(t, host)
+		policy := host.GetRetryPolicy()
+		if policy.GetRetryOn() != unseen || policy.GetNumRetries().GetValue() != 2 || len(policy.GetRetryHostPredicate()) != 1 {
+			t.Errorf("policy of the host: %v", policy)
+		}
+		if r := host.GetRoutes()[0]; r.GetRoute().GetRetryPolicy() != nil || r.GetRequestBodyBufferLimit() != nil {
+			t.Errorf("route: %v", r)
+		}
+	})
+	t.Run("the same with a timeout for each try", func(t *testing.T) {
+		t.Parallel()
+		rule := to("r", path(ir.Prefix, "/"))
+		rule.Forward.RequestTimeout, rule.Forward.BackendTimeout = new(time.Minute), new(time.Second)
+		policy := only(t, rule).GetRoute().GetRetryPolicy()
+		if policy.GetRetryOn() != unseen || policy.GetNumRetries().GetValue() != 2 || policy.GetPerTryTimeout().AsDuration() != time.Second {
+			t.Errorf("policy: %v", policy)
+		}
+	})
+	t.Run("no attempts are none", func(t *testing.T) {
+		t.Parallel()
+		rule := to("r", path(ir.Prefix, "/"))
+		rule.Forward.Retry = &ir.Retry{}
+		policy := only(t, rule).GetRoute().GetRetryPolicy()
+		if policy == nil || policy.GetRetryOn() != "" || policy.GetNumRetries().GetValue() != 0 {
+			t.Errorf("policy: %v", policy)
+		}
+	})
+	t.Run("a host without backends needs none", func(t *testing.T) {
+		t.Parallel()
+		host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{{Name: "r", Fail: &ir.Fail{StatusCode: 500}}}})
+		if host.GetRetryPolicy() != nil {
+			t.Errorf("policy of the host: %v", host.GetRetryPolicy())
+		}
+	})
+	t.Run("a rule that asks for retries keeps bodies for them", func(t *testing.T) {
+		t.Parallel()
+		rule := to("r", path(ir.Prefix, "/"))
+		rule.Forward.Retry = &ir.Retry{Attempts: 1}
+		if got := only(t, rule).GetRequestBodyBufferLimit().GetValue(); got != 1<<20 {
+			t.Errorf("keeps %d bytes", got)
+		}
+	})
 }

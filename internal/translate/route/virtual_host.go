@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"strings"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -12,18 +13,19 @@ import (
 
 // VirtualHost is the rules of one hostname, in their order. Its name is the domain, which is unique in a table, and the name of each
 // route is that of its rule, so that what Envoy says about a route can be traced to the object it came from. A rule that Envoy would refuse
-// answers 500, or is left out if its match is the reason, and has a flaw.
+// answers an error, or is left out if its match is the reason, and has a flaw.
 func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
-	routes := make([]*routev3.Route, 0, len(host.Rules))
+	rules := withPreflights(&host)
+	routes := make([]*routev3.Route, 0, len(rules))
 	var flaws []wire.Flaw
-	for i := range host.Rules {
-		for _, p := range parts(&host.Rules[i]) {
-			for _, v := range variants(p.Match.Path, pathEdit(p.Rule)) {
+	for i := range rules {
+		for _, p := range parts(&rules[i]) {
+			for _, v := range withoutPort(&host, p.Rule, variants(p.Match.Path, pathEdit(p.Rule))) {
 				v.match.RuntimeFraction = p.fraction
-				r, err := wire.Build(func() *routev3.Route { return route(host.Domain, p.Rule, v) })
+				r, err := wire.Build(func() *routev3.Route { return route(&host, p.Rule, v) })
 				if err != nil {
-					flaws = append(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
-					if r, err = wire.Build(func() *routev3.Route { return answer(p.Name, v.match) }); err != nil {
+					flaws = noteOnce(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
+					if r, err = wire.Build(func() *routev3.Route { return answer(p.Rule, v.match) }); err != nil {
 						continue
 					}
 				}
@@ -32,7 +34,13 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 		}
 	}
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
+	if slices.ContainsFunc(routes, func(r *routev3.Route) bool { return r.GetRoute() != nil }) {
+		vh.RetryPolicy = saferRetries
+	}
 	routes = beforeRouting(vh, host.Filters, routes)
+	if slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Match.GRPC }) {
+		grpcWeb(vh)
+	}
 	filter.Need(vh, routes)
 	if !strings.HasPrefix(host.Domain, "*") && !host.FallsThrough {
 		filter.Found(vh)
@@ -49,38 +57,59 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	return vh, flaws
 }
 
+// noteOnce adds a flaw that is not there yet: the routes of one rule have the same.
+func noteOnce(flaws []wire.Flaw, f wire.Flaw) []wire.Flaw {
+	if slices.Contains(flaws, f) {
+		return flaws
+	}
+	return append(flaws, f)
+}
+
 // HasTree says whether the rules of a host may be sent as a tree.
 func HasTree(host ir.VirtualHost) bool { return !host.Flat && len(host.Rules) >= minTree }
 
 // answer is a rule of which only the match is good.
-func answer(name string, match *routev3.RouteMatch) *routev3.Route {
-	r := &routev3.Route{Name: name, Match: match}
-	fail(r, internalServerError)
+func answer(rule *ir.Rule, match *routev3.RouteMatch) *routev3.Route {
+	r := &routev3.Route{Name: rule.Name, Match: match}
+	fail(r, unserved(rule))
 	return r
 }
 
-func route(domain string, rule *ir.Rule, v variant) *routev3.Route {
-	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match)}
+func route(host *ir.VirtualHost, rule *ir.Rule, v variant) *routev3.Route {
+	r := &routev3.Route{Name: rule.Name, Match: match(v.match, rule)}
 	r.ResponseHeadersToAdd, r.ResponseHeadersToRemove = headers(rule.ResponseHeaders)
 	cors(r, rule.CORS)
 	switch {
 	case rule.Redirect != nil:
-		r.Action = &routev3.Route_Redirect{Redirect: redirect(domain, rule.Redirect, v.replacement)}
+		r.Action = &routev3.Route_Redirect{Redirect: redirect(host.Domain, rule.Redirect, v)}
 	case rule.Forward != nil:
 		forward(r, rule, v.replacement)
 	case rule.Fail != nil:
 		fail(r, rule.Fail.StatusCode)
 	default:
-		fail(r, internalServerError)
+		fail(r, unserved(rule))
 	}
 	externalAuth(r, rule.Auth)
+	if rule.Match.Preflight {
+		passFilters(r, host.Filters)
+	}
 	return r
 }
 
 const (
 	notFound            = 404
 	internalServerError = 500
+	serviceUnavailable  = 503
 )
+
+// unserved is what a rule answers that has nowhere to send a request. The standard: 500 for HTTP, UNAVAILABLE for gRPC, which is what Envoy
+// makes of 503 there.
+func unserved(rule *ir.Rule) int {
+	if rule.Match.GRPC {
+		return serviceUnavailable
+	}
+	return internalServerError
+}
 
 // fail answers with a status. A status Envoy would not take is answered as 500, so that one rule can not spoil its table.
 func fail(r *routev3.Route, status int) {

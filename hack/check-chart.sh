@@ -11,6 +11,7 @@ variants=(
 	"replicas=2"
 	"replicas=1,metrics.enabled=false,gatewayClass.create=false,crds.create=false"
 	"clusterDomain=example.internal,priorityClassName=system-cluster-critical,image.tag=dev"
+	"ipFamilies={IPv6,IPv4}"
 	"watchNamespaces={shop,default}"
 	"files.enabled=true"
 	"externalHostnames.enabled=false"
@@ -28,7 +29,7 @@ fail() {
 for values in "${variants[@]}"; do
 	render --set "$values" >/dev/null
 done
-for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "externalHostnames.deniedAddresses={pods}" "proxy.onlyInGatewrightNamespace=true,files.enabled=true"; do
+for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "externalHostnames.deniedAddresses={pods}" "ipFamilies={ipv6}" "proxy.onlyInGatewrightNamespace=true,files.enabled=true"; do
 	if render --set "$values" >/dev/null 2>&1; then
 		fail "the chart accepts --set $values"
 	fi

@@ -54,7 +54,10 @@ type plane struct {
 func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	p := &plane{
 		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(),
-		settings: render.Settings{SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Image: o.ProxyImage, Helper: o.Image, Installation: o.installation()},
+		settings: render.Settings{
+			SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Families: o.families,
+			Image: o.ProxyImage, Helper: o.Image, Installation: o.installation(),
+		},
 	}
 	lives := pki.DefaultLifetimes()
 	reader := within{mgr.GetAPIReader(), o.WatchNamespaces}

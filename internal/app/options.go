@@ -13,6 +13,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -30,6 +31,9 @@ type Options struct {
 	ProxyImage     string
 	Image          string
 	ClusterDomain  string
+	// IPFamilies are the IP families of the cluster's pods, none to take those of this pod.
+	IPFamilies []string
+	families   ir.Families
 	// WatchNamespaces are the namespaces that are watched, none for all.
 	WatchNamespaces []string
 	// ControllerName is the name by which a GatewayClass chooses this installation.
@@ -86,6 +90,8 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
 	flags.StringVar(&o.Image, "image", "", "image of this program, which each proxy runs to finish before it ends (default: none, proxies only pause)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
+	flags.StringSliceVar(&o.IPFamilies, "ip-families", nil,
+		"IP families of the cluster's pods, IPv4 or IPv6 or both, the preferred one first (default: those of $POD_IPS)")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to watch, and to read and write in (default: all)")
 	flags.StringVar(&o.ControllerName, "controller-name", string(gateway.ControllerName), "name by which a GatewayClass chooses this installation, as <domain>/<path>")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several replicas write status and run fleets")
@@ -122,7 +128,7 @@ func (o *Options) forPipeline(log *slog.Logger) []pipeline.Option {
 	_ = l.Set(o.Limits)
 	return []pipeline.Option{
 		pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files), pipeline.WithLimits(l), pipeline.WithFault(o.fault()),
-		pipeline.WithClusterDomain(o.ClusterDomain), pipeline.WithExternalHostnames(o.ExternalHostnames, o.denied), pipeline.WithController(o.controller()),
+		pipeline.WithClusterDomain(o.ClusterDomain), pipeline.WithFamilies(o.families), pipeline.WithExternalHostnames(o.ExternalHostnames, o.denied), pipeline.WithController(o.controller()),
 	}
 }
 
@@ -157,6 +163,9 @@ func (o *Options) complete() (*slog.Logger, error) {
 	o.Instance, _ = os.Hostname() // in a pod, its name
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = detectClusterDomain(resolvConf)
+	}
+	if err := o.findFamilies(); err != nil {
+		return nil, err
 	}
 	if known := limits.Defaults(); len(o.Limits) > 0 {
 		if err := known.Set(o.Limits); err != nil {

@@ -185,6 +185,9 @@ func TestAddresses(t *testing.T) {
 	dualStack := func(s *corev1.Service) {
 		s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 	}
+	prefersIPv6 := func(s *corev1.Service) {
+		s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}
+	}
 	for _, tt := range []assignment{
 		{"names are not addresses", []metav1.Object{service(), slice("a", fqdn, at("a.example"))}, ""},
 		{"IPv6 alone serves", []metav1.Object{service(), slice("a", v6, at("fd00::1"))}, "fd00::1:8080"},
@@ -193,6 +196,18 @@ func TestAddresses(t *testing.T) {
 		}, "10.0.0.1:8080"},
 		{"a dual-stack Service is reached by the other family when need be", []metav1.Object{
 			service(dualStack), slice("a", v4, unready(at("10.0.0.1"), false, false)), slice("b", v6, at("fd00::1")),
+		}, "fd00::1:8080"},
+		{"a pod counts once, though it is in slices of both families", []metav1.Object{
+			service(), slice("a", v4, at("10.0.0.1")), slice("b", v6, at("fd00::1")),
+		}, "10.0.0.1:8080"},
+		{"a Service that prefers IPv6 is reached by IPv6", []metav1.Object{
+			service(prefersIPv6), slice("a", v4, at("10.0.0.1")), slice("b", v6, at("fd00::1")),
+		}, "fd00::1:8080"},
+		{"what is ready in the other family comes before what terminates", []metav1.Object{
+			service(dualStack), slice("a", v4, unready(at("10.0.0.1"), true, true)), slice("b", v6, at("fd00::1")),
+		}, "fd00::1:8080"},
+		{"what terminates counts once too", []metav1.Object{
+			service(prefersIPv6), slice("a", v4, unready(at("10.0.0.1"), true, true)), slice("b", v6, unready(at("fd00::1"), true, true)),
 		}, "fd00::1:8080"},
 		{"zones are kept together and sorted", []metav1.Object{
 			service(), slice("a", v4, in("z2", "10.0.0.1"), in("z1", "10.0.0.4"), at("10.0.0.9")), slice("b", v4, in("z1", "10.0.0.3")),

@@ -29,28 +29,33 @@ type slicePortName struct {
 // choose picks the targets that get requests, sorted by zone and address. As kube-proxy does, it takes the ready ones, and where there
 // are none those that still serve while they terminate: a rollout that replaces the last pod must not fail requests.
 //
-// Of a dual-stack Service it takes the addresses of the family the Service prefers, if any serve: each pod is in slices of both
-// families, and may listen on one.
+// It takes the addresses of one family: the one the Service prefers, or the other one if only that has endpoints. Each pod of a dual-stack
+// Service is in slices of both families. With both it would get twice its share, and it may listen on one of them.
 func choose(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, families []corev1.IPFamily) []target {
-	if len(families) > 0 {
-		// Both types spell their values IPv4 and IPv6.
-		preferred := discoveryv1.AddressType(families[0])
-		ofFamily := func(s *discoveryv1.EndpointSlice) bool { return s.AddressType == preferred }
-		if found := serving(all, wantedPort, ofFamily); len(found) > 0 {
-			return found
+	order := []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
+	// Both types spell their values IPv4 and IPv6.
+	if len(families) > 0 && families[0] == corev1.IPv6Protocol {
+		slices.Reverse(order)
+	}
+	// The addresses of FQDN slices are names, which EDS does not resolve.
+	var leaving []target
+	for _, family := range order {
+		ready, last := serving(all, wantedPort, family)
+		if len(ready) > 0 {
+			return ready
+		}
+		if len(leaving) == 0 {
+			leaving = last
 		}
 	}
-	return serving(all, wantedPort, func(s *discoveryv1.EndpointSlice) bool {
-		// The addresses of FQDN slices are names, which EDS does not resolve.
-		return s.AddressType == discoveryv1.AddressTypeIPv4 || s.AddressType == discoveryv1.AddressTypeIPv6
-	})
+	return leaving
 }
 
-func serving(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, wanted func(*discoveryv1.EndpointSlice) bool) []target {
-	var ready, leaving []target
+// serving are the targets of one family that are ready, and those that still serve while they terminate.
+func serving(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, family discoveryv1.AddressType) (ready, leaving []target) {
 	for _, slice := range all {
 		port, ok := slicePort(slice, wantedPort)
-		if !ok || !wanted(slice) {
+		if !ok || slice.AddressType != family {
 			continue
 		}
 		for i := range slice.Endpoints {
@@ -64,10 +69,7 @@ func serving(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, wanted 
 			}
 		}
 	}
-	if len(ready) > 0 {
-		return distinct(ready)
-	}
-	return distinct(leaving)
+	return distinct(ready), distinct(leaving)
 }
 
 // newTarget uses the first address: discovery.k8s.io/v1 gives the others no meaning.

@@ -33,6 +33,8 @@ type graph struct {
 	files bool
 	// deniedAddresses are where names outside the cluster may not lead, beside those that are always denied. They never change.
 	deniedAddresses []netip.Prefix
+	// families are those of the cluster's pods. They never change.
+	families ir.Families
 
 	classes  *store.Table[gateway.ResolvedClass]
 	gateways *store.Table[gateway.Resolved]
@@ -329,7 +331,7 @@ func (g *graph) cluster(v *store.View, name string, tls *ir.BackendTLS) translat
 	if !ok {
 		return translation{}
 	}
-	way := clustertranslate.Way{TLS: tls}
+	way := clustertranslate.Way{TLS: tls, Families: g.families}
 	way.Budget, _ = g.retryBudgets.Get(v, name)
 	if backend.XBackend {
 		own, _ := g.xbackends.Get(v, backend.Object.String())

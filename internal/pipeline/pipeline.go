@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/store"
@@ -62,6 +63,11 @@ func WithExternalHostnames(allowed bool, denied []netip.Prefix) Option {
 	return func(p *Pipeline) {
 		p.quarantine.graph.objects.NoExternalHostnames, p.quarantine.graph.deniedAddresses = !allowed, denied
 	}
+}
+
+// WithFamilies says which IP families the pods of the cluster have, the preferred one first.
+func WithFamilies(families ir.Families) Option {
+	return func(p *Pipeline) { p.quarantine.graph.families = families }
 }
 
 // WithController says by which name a GatewayClass chooses this installation.

@@ -94,7 +94,9 @@ func (g *graph) translateShared() {
 func (g *graph) listener(v *store.View, key string, port ir.Port) translation {
 	name, _ := splitKey(key)
 	tracing, _ := g.tracing.Get(v, name)
-	return checked(func() *listenerv3.Listener { return listenertranslate.Listener(ir.ParseName(name), port, tracing) })
+	return checked(func() *listenerv3.Listener {
+		return listenertranslate.Bind(listenertranslate.Listener(ir.ParseName(name), port, tracing), g.families)
+	})
 }
 
 // bound is a Gateway with the sockets that its ports lead to, where it shares its proxies.

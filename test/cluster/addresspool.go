@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // addressPool hands out the addresses of a range, each to one owner.
@@ -68,4 +71,45 @@ func (p *addressPool) take(owner string, address netip.Addr) {
 func (p *addressPool) release(owner string) {
 	delete(p.owners, p.owned[owner])
 	delete(p.owned, owner)
+}
+
+// addressPools has one for each family.
+type addressPools map[corev1.IPFamily]*addressPool
+
+func newAddressPools() addressPools {
+	four, six := newAddressPool(netip.MustParsePrefix(loadBalancers)), newAddressPool(netip.MustParsePrefix(loadBalancers6))
+	four.onRequest, six.onRequest = netip.MustParsePrefix(loadBalancersOnRequest), netip.MustParsePrefix(loadBalancersOnRequest6)
+	return addressPools{corev1.IPv4Protocol: four, corev1.IPv6Protocol: six}
+}
+
+func (p addressPools) adopt(owner string, addresses []netip.Addr) {
+	for _, pool := range p {
+		for _, address := range addresses {
+			pool.adopt(owner, address)
+		}
+	}
+}
+
+// allocate returns an address of each family, in their order, and takes back those of other families.
+func (p addressPools) allocate(owner, wanted string, families []corev1.IPFamily) ([]netip.Addr, error) {
+	var all []netip.Addr
+	for _, family := range families {
+		address, err := p[family].allocate(owner, wanted)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, address)
+	}
+	for family, pool := range p {
+		if !slices.Contains(families, family) {
+			pool.release(owner)
+		}
+	}
+	return all, nil
+}
+
+func (p addressPools) release(owner string) {
+	for _, pool := range p {
+		pool.release(owner)
+	}
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestAddressPool(t *testing.T) {
@@ -77,4 +80,45 @@ func mustAllocate(t *testing.T, pool *addressPool, owner, wanted string) string 
 		t.Fatal(err)
 	}
 	return address.String()
+}
+
+func TestAddressPools(t *testing.T) {
+	t.Parallel()
+	four, six := corev1.IPv4Protocol, corev1.IPv6Protocol
+	allocate := func(pools addressPools, owner, wanted string, families ...corev1.IPFamily) string {
+		got, err := pools.allocate(owner, wanted, families)
+		return fmt.Sprint(got, err)
+	}
+	t.Run("a Service has an address of each of its families, in their order", func(t *testing.T) {
+		t.Parallel()
+		pools := newAddressPools()
+		if got := allocate(pools, "a", "", six, four); got != "[2001:2:0:c8::1 198.18.200.1] <nil>" {
+			t.Error(got)
+		}
+		if got := allocate(pools, "b", "", six); got != "[2001:2:0:c8::2] <nil>" {
+			t.Error(got)
+		}
+	})
+	t.Run("a family that a Service no longer has is free again", func(t *testing.T) {
+		t.Parallel()
+		pools := newAddressPools()
+		_, _ = allocate(pools, "a", "", four, six), allocate(pools, "a", "", four)
+		if owner := pools[six].owners[netip.MustParseAddr("2001:2:0:c8::1")]; owner != "" {
+			t.Errorf("%s still has it", owner)
+		}
+	})
+	t.Run("an address that is asked for has its family", func(t *testing.T) {
+		t.Parallel()
+		if got := allocate(newAddressPools(), "a", "2001:2:0:c8::fa", four, six); got != "[198.18.200.1 2001:2:0:c8::fa] <nil>" {
+			t.Error(got)
+		}
+	})
+	t.Run("what was given before a restart is kept", func(t *testing.T) {
+		t.Parallel()
+		pools := newAddressPools()
+		pools.adopt("old", []netip.Addr{netip.MustParseAddr("198.18.200.7"), netip.MustParseAddr("2001:2:0:c8::7")})
+		if got := allocate(pools, "old", "", four, six); got != "[198.18.200.7 2001:2:0:c8::7] <nil>" {
+			t.Error(got)
+		}
+	})
 }

@@ -33,9 +33,9 @@ var identities = []identity{
 	{
 		file: "apiserver", user: "kube-apiserver", isServer: true,
 		dns: []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + clusterDomain, "localhost"},
-		ips: []string{nodeAddress, apiServiceIP, "127.0.0.1"},
+		ips: []string{nodeAddress, apiServiceIP, "127.0.0.1", nodeAddress6, apiServiceIP6},
 	},
-	{file: "kubelet-server", user: nodeName, isServer: true, dns: []string{nodeName}, ips: []string{nodeAddress}},
+	{file: "kubelet-server", user: nodeName, isServer: true, dns: []string{nodeName}, ips: []string{nodeAddress, nodeAddress6}},
 	{file: "apiserver-kubelet-client", user: "kube-apiserver-kubelet-client", group: administrators},
 	{file: "admin", user: "admin", group: administrators},
 	{file: "controller-manager", user: "system:kube-controller-manager"},

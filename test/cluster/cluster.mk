@@ -6,6 +6,8 @@ CLUSTER = bin/cluster
 
 # Release channel of the Gateway API that `make install` applies: standard or experimental.
 CHANNEL ?= standard
+# IP families of the cluster that `make cluster-up` starts: ipv4, ipv6 or dual. One that runs keeps its own.
+FAMILY ?= ipv4
 # Values of the chart that `make install` sets: SET='files.enabled=true replicas=1'.
 SET ?=
 
@@ -14,8 +16,8 @@ SET ?=
 $(CLUSTER):
 	@go build -C test -buildvcs=false -o ../$(CLUSTER) ./cluster
 
-cluster-up: $(CLUSTER) ## Build what is missing and start the test cluster
-	@$(CLUSTER) up
+cluster-up: $(CLUSTER) ## Build what is missing and start the test cluster (FAMILY=ipv4, ipv6 or dual)
+	@$(CLUSTER) up --family=$(FAMILY)
 
 cluster-down: $(CLUSTER) ## Stop the test cluster and leave nothing behind but its cache
 	@$(CLUSTER) down

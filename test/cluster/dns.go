@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -26,10 +27,7 @@ const corefile = `%[1]s in-addr.arpa ip6.arpa {
 }
 outside.example {
   errors
-  template IN A outside.example {
-    answer "{{ .Name }} 5 IN A %[3]s"
-  }
-  template ANY ANY . {
+%[3]s  template ANY ANY . {
     rcode NOERROR
   }
 }
@@ -41,13 +39,24 @@ outside.example {
 }
 `
 
+// outsideRecord has the names of that zone lead to the node, in one family.
+const outsideRecord = `  template IN %[1]s outside.example {
+    answer "{{ .Name }} 5 IN %[1]s %[2]s"
+  }
+`
+
+func renderCorefile(l layout) string {
+	records := strings.Join(l.family.of(fmt.Sprintf(outsideRecord, "A", nodeAddress), fmt.Sprintf(outsideRecord, "AAAA", nodeAddress6)), "")
+	return fmt.Sprintf(corefile, clusterDomain, l.kubeconfig("coredns"), records)
+}
+
 func coreDNSDaemon(l layout, b binaries) (daemon, error) {
 	config := l.path("Corefile")
 	return daemon{
 		name:  "coredns",
 		argv:  []string{filepath.Join(b.coreDNS, "coredns"), "-conf", config},
 		ready: func(ctx context.Context) error { return getOK(ctx, "http://127.0.0.1:8181/ready") },
-	}, writeFile(config, fmt.Sprintf(corefile, clusterDomain, l.kubeconfig("coredns"), nodeAddress))
+	}, writeFile(config, renderCorefile(l))
 }
 
 // applyDNSService puts the cluster's DNS address in front of CoreDNS, which runs on the node.
@@ -58,11 +67,11 @@ func applyDNSService(ctx context.Context, l layout) error {
 		return err
 	}
 	options := metav1.ApplyOptions{FieldManager: "gatewright-test-cluster", Force: true}
-	spec := applycorev1.ServiceSpec().WithClusterIP(dnsServiceIP)
+	spec := applycorev1.ServiceSpec().WithClusterIP(l.family.dns())
 	slice := applydiscoveryv1.EndpointSlice(name, system).
 		WithLabels(map[string]string{discoveryv1.LabelServiceName: name}).
-		WithAddressType(discoveryv1.AddressTypeIPv4).
-		WithEndpoints(applydiscoveryv1.Endpoint().WithAddresses(nodeAddress).
+		WithAddressType(discoveryv1.AddressType(l.family.first("IPv4", "IPv6"))).
+		WithEndpoints(applydiscoveryv1.Endpoint().WithAddresses(l.family.node()).
 			WithConditions(applydiscoveryv1.EndpointConditions().WithReady(true)))
 	for portName, protocol := range map[string]corev1.Protocol{"dns": corev1.ProtocolUDP, "dns-tcp": corev1.ProtocolTCP} {
 		spec.WithPorts(applycorev1.ServicePort().WithName(portName).WithPort(53).WithProtocol(protocol))
@@ -79,16 +88,18 @@ func applyDNSService(ctx context.Context, l layout) error {
 }
 
 // dnsAnswers asks for a name through the address that pods use, so it proves kube-proxy as well.
-func dnsAnswers(ctx context.Context) error {
+func dnsAnswers(server string) func(context.Context) error {
 	resolver := &net.Resolver{
 		PreferGo: true,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return dialInside(ctx, network, net.JoinHostPort(dnsServiceIP, "53"))
+			return dialInside(ctx, network, net.JoinHostPort(server, "53"))
 		},
 	}
-	name := "kubernetes.default.svc." + clusterDomain + "."
-	if _, err := resolver.LookupHost(ctx, name); err != nil {
-		return fmt.Errorf("resolve %s: %w", name, err)
+	return func(ctx context.Context) error {
+		name := "kubernetes.default.svc." + clusterDomain + "."
+		if _, err := resolver.LookupHost(ctx, name); err != nil {
+			return fmt.Errorf("resolve %s: %w", name, err)
+		}
+		return nil
 	}
-	return nil
 }

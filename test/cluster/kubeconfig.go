@@ -60,7 +60,7 @@ func writeKubeconfig(l layout, user string) error {
 		return content
 	}
 	config := api.NewConfig()
-	config.Clusters["gatewright"] = &api.Cluster{Server: apiEndpoint, CertificateAuthorityData: read("ca.crt")}
+	config.Clusters["gatewright"] = &api.Cluster{Server: l.family.api(), CertificateAuthorityData: read("ca.crt")}
 	config.AuthInfos[user] = &api.AuthInfo{ClientCertificateData: read(user + ".crt"), ClientKeyData: read(user + ".key")}
 	config.Contexts["gatewright"] = &api.Context{Cluster: "gatewright", AuthInfo: user}
 	config.CurrentContext = "gatewright"

@@ -22,6 +22,8 @@ type layout struct {
 	root  string // the checkout
 	cache string // what was built; can be deleted at any time while the cluster is down
 	state string // everything the running cluster writes; deleted by down
+	// family is that of the cluster whose state there is.
+	family family
 }
 
 func findLayout() (layout, error) {
@@ -45,6 +47,7 @@ func findLayout() (layout, error) {
 		return layout{}, fmt.Errorf("state directory %s is too long for Unix sockets: set GATEWRIGHT_STATE to a path of at most %d characters",
 			l.state, maxStateLength-len("/cluster"))
 	}
+	l.family = l.readFamily()
 	return l, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func loadBalancerCommand() *cobra.Command {
 	var kubeconfig string
 	cmd := &cobra.Command{
 		Use:    "lb",
-		Short:  "Give every Service of type LoadBalancer an address from " + loadBalancers,
+		Short:  "Give every Service of type LoadBalancer an address of each of its families, from " + loadBalancers + " and " + loadBalancers6,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -89,30 +90,29 @@ func serveLoadBalancers(ctx context.Context, log *slog.Logger, c kubernetes.Inte
 	if !cache.WaitForCacheSync(ctx.Done(), services.Informer().HasSynced) {
 		return fmt.Errorf("read Services: %w", context.Cause(ctx))
 	}
-	pool := newAddressPool(netip.MustParsePrefix(loadBalancers))
-	pool.onRequest = netip.MustParsePrefix(loadBalancersOnRequest)
+	pools := newAddressPools()
 	for _, object := range services.Informer().GetStore().List() {
 		if service, ok := object.(*corev1.Service); ok {
-			pool.adopt(cache.MetaObjectToName(service).String(), assignedAddress(service))
+			pools.adopt(cache.MetaObjectToName(service).String(), assignedAddresses(service))
 		}
 	}
 	go func() {
 		<-ctx.Done()
 		queue.ShutDown()
 	}()
-	log.Info("serving", "range", loadBalancers)
+	log.Info("serving", "ranges", []string{loadBalancers, loadBalancers6})
 	for {
 		key, stopped := queue.Get()
 		if stopped {
 			return nil
 		}
-		address, err := assign(ctx, c, services.Informer().GetStore(), pool, key)
+		addresses, err := assign(ctx, c, services.Informer().GetStore(), pools, key)
 		switch {
 		case err != nil:
 			log.Error("assign address", "service", key, "error", err)
 			queue.AddRateLimited(key)
-		case address.IsValid():
-			log.Info("assigned", "service", key, "address", address)
+		case len(addresses) > 0:
+			log.Info("assigned", "service", key, "addresses", addresses)
 			fallthrough
 		default:
 			queue.Forget(key)
@@ -121,37 +121,41 @@ func serveLoadBalancers(ctx context.Context, log *slog.Logger, c kubernetes.Inte
 	}
 }
 
-// assign brings one Service up to date and returns the address that it newly gave.
-func assign(ctx context.Context, c kubernetes.Interface, store cache.Store, pool *addressPool, key string) (netip.Addr, error) {
+// assign brings one Service up to date and returns the addresses that it newly gave.
+func assign(ctx context.Context, c kubernetes.Interface, store cache.Store, pools addressPools, key string) ([]netip.Addr, error) {
 	object, found, err := store.GetByKey(key)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("look up: %w", err)
+		return nil, fmt.Errorf("look up: %w", err)
 	}
 	service, ok := object.(*corev1.Service)
 	if !found || !ok || service.Spec.Type != corev1.ServiceTypeLoadBalancer || service.DeletionTimestamp != nil {
-		pool.release(key)
-		return netip.Addr{}, nil
+		pools.release(key)
+		return nil, nil
 	}
-	address, err := pool.allocate(key, service.Spec.LoadBalancerIP)
-	if err != nil || assignedAddress(service) == address {
-		return netip.Addr{}, err
+	addresses, err := pools.allocate(key, service.Spec.LoadBalancerIP, service.Spec.IPFamilies)
+	if err != nil || slices.Equal(assignedAddresses(service), addresses) {
+		return nil, err
 	}
 	service = service.DeepCopy()
-	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address.String()}}
+	service.Status.LoadBalancer.Ingress = nil
+	for _, address := range addresses {
+		service.Status.LoadBalancer.Ingress = append(service.Status.LoadBalancer.Ingress, corev1.LoadBalancerIngress{IP: address.String()})
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	_, err = c.CoreV1().Services(service.Namespace).UpdateStatus(ctx, service, metav1.UpdateOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return netip.Addr{}, fmt.Errorf("write the status: %w", err)
+		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	return address, nil
+	return addresses, nil
 }
 
-func assignedAddress(service *corev1.Service) netip.Addr {
+func assignedAddresses(service *corev1.Service) []netip.Addr {
+	var all []netip.Addr
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
 		if address, err := netip.ParseAddr(ingress.IP); err == nil {
-			return address
+			all = append(all, address)
 		}
 	}
-	return netip.Addr{}
+	return all
 }

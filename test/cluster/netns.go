@@ -21,7 +21,7 @@ const (
 
 // createNamespace makes the network namespace with the node's address on a bridge of its own.
 // Every step can be repeated on a namespace that is already complete.
-func createNamespace(ctx context.Context) error {
+func createNamespace(ctx context.Context, f family) error {
 	if !exists(namespacePath) {
 		if _, err := run(ctx, "ip", "netns", "add", namespace); err != nil {
 			return err
@@ -31,14 +31,33 @@ func createNamespace(ctx context.Context) error {
 		"set -e",
 		"ip link set lo up",
 		"ip link show " + nodeBridge + " >/dev/null 2>&1 || ip link add " + nodeBridge + " type bridge",
-		"ip addr replace " + nodePrefix + " dev " + nodeBridge,
 		"ip link set " + nodeBridge + " up",
-		"ip route replace default dev " + nodeBridge,
 		"echo 1 > /proc/sys/net/ipv4/ip_forward",
 		"echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet",
 	}
+	script = append(script, familyScript(f)...)
 	_, err := run(ctx, insideNamespace("sh", "-c", strings.Join(script, "\n"))...)
 	return err
+}
+
+// familyScript gives the node its addresses. No one else can have those of IPv6, so the node does not ask (DAD) and can use them at once, as well
+// as those of the links to pods.
+func familyScript(f family) []string {
+	var script []string
+	if f != ipv6 {
+		script = append(script,
+			"ip addr replace "+nodePrefix+" dev "+nodeBridge,
+			"ip route replace default dev "+nodeBridge)
+	}
+	if f != ipv4 {
+		script = append(script,
+			"echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad",
+			"echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad",
+			"ip addr replace "+nodePrefix6+" dev "+nodeBridge+" nodad",
+			"ip -6 route replace default dev "+nodeBridge,
+			"echo 1 > /proc/sys/net/ipv6/conf/all/forwarding")
+	}
+	return script
 }
 
 // deleteNamespace removes the namespace, and with it the bridge and what is left of the pods' links.

@@ -45,8 +45,8 @@ const networkConfig = `{
     "ipam": {
       "type": "host-local",
       "dataDir": %q,
-      "ranges": [[{"subnet": %q}]],
-      "routes": [{"dst": "0.0.0.0/0"}]
+      "ranges": [%s],
+      "routes": [%s]
     }
   }]
 }
@@ -54,7 +54,7 @@ const networkConfig = `{
 
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-address: %[1]s
+address: "%[1]s"
 authentication:
   anonymous: {enabled: false}
   webhook: {enabled: true}
@@ -68,7 +68,7 @@ cgroupRoot: /%[4]s
 failCgroupV1: false
 failSwapOn: false
 enforceNodeAllocatable: [pods]
-clusterDNS: [%[5]s]
+clusterDNS: ["%[5]s"]
 clusterDomain: %[6]s
 resolvConf: ""
 podLogsDir: %[7]s
@@ -90,8 +90,8 @@ evictionHard:
 const proxyConfig = `apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 mode: nftables
-bindAddress: %[1]s
-clusterCIDR: %[2]s
+bindAddress: "%[1]s"
+clusterCIDR: "%[2]s"
 clientConnection: {kubeconfig: %[3]s, qps: 300, burst: 600}
 conntrack: {maxPerCore: 0, min: 0}
 nftables: {minSyncPeriod: 100ms}
@@ -104,10 +104,10 @@ func writeNodeConfigs(l layout) error {
 	files := map[string]string{
 		l.path("containerd.toml"): fmt.Sprintf(containerdConfig, l.path("containerd"), filepath.Join(runDir, "containerd"),
 			containerdSocket(), l.path("containerd-opt"), pauseImage, pluginDir(), l.path("cni"), filepath.Join(runDir, "runc")),
-		l.path("cni", "10-gatewright.conflist"): fmt.Sprintf(networkConfig, l.path("cni-addresses"), podRange),
-		l.path("kubelet.yaml"): fmt.Sprintf(kubeletConfig, nodeAddress, l.path("pki"), containerdSocket(),
-			cgroupName, dnsServiceIP, clusterDomain, l.path("pods")),
-		l.path("kube-proxy.yaml"): fmt.Sprintf(proxyConfig, nodeAddress, podRange, l.kubeconfig("kube-proxy")),
+		l.path("cni", "10-gatewright.conflist"): fmt.Sprintf(networkConfig, l.path("cni-addresses"), podRanges(l.family), podRoutes(l.family)),
+		l.path("kubelet.yaml"): fmt.Sprintf(kubeletConfig, l.family.node(), l.path("pki"), containerdSocket(),
+			cgroupName, l.family.dns(), clusterDomain, l.path("pods")),
+		l.path("kube-proxy.yaml"): fmt.Sprintf(proxyConfig, l.family.node(), l.family.list(podRange, podRange6), l.kubeconfig("kube-proxy")),
 	}
 	for path, content := range files {
 		if err := writeFile(path, content); err != nil {
@@ -116,6 +116,13 @@ func writeNodeConfigs(l layout) error {
 	}
 	return nil
 }
+
+// podRanges gives each pod an address of each family.
+func podRanges(f family) string {
+	return f.list(fmt.Sprintf(`[{"subnet": %q}]`, podRange), fmt.Sprintf(`[{"subnet": %q}]`, podRange6))
+}
+
+func podRoutes(f family) string { return f.list(`{"dst": "0.0.0.0/0"}`, `{"dst": "::/0"}`) }
 
 func containerd(l layout) daemon {
 	return daemon{
@@ -136,7 +143,7 @@ func kubelet(l layout, b binaries) daemon {
 			"--config=" + l.path("kubelet.yaml"),
 			"--kubeconfig=" + l.kubeconfig("kubelet"),
 			"--hostname-override=" + nodeName,
-			"--node-ip=" + nodeAddress,
+			"--node-ip=" + l.family.list(nodeAddress, nodeAddress6),
 			"--root-dir=" + l.path("kubelet"),
 		},
 	}

@@ -15,8 +15,13 @@ type binaries struct {
 }
 
 func upCommand() *cobra.Command {
-	return withCluster("up", "Build what is missing and start the cluster", func(ctx context.Context, l layout) error {
+	var wanted string
+	cmd := withCluster("up", "Build what is missing and start the cluster", func(ctx context.Context, l layout) error {
 		start := time.Now()
+		l, err := l.withFamily(wanted)
+		if err != nil {
+			return err
+		}
 		if err := up(ctx, l); err != nil {
 			return fmt.Errorf("%w\nrun up again to go on from here, or down to start over", err)
 		}
@@ -26,6 +31,8 @@ func upCommand() *cobra.Command {
 			"  make cluster-down            stop it and leave nothing behind\n", elapsed(start))
 		return nil
 	})
+	cmd.Flags().StringVar(&wanted, "family", string(ipv4), "IP families of nodes, pods and Services: ipv4, ipv6 or dual")
+	return cmd
 }
 
 func up(ctx context.Context, l layout) error {
@@ -70,7 +77,10 @@ func prepare(ctx context.Context, l layout) error {
 	if err := os.MkdirAll(runDir, 0o711); err != nil {
 		return fmt.Errorf("create %s: %w", runDir, err)
 	}
-	if err := createNamespace(ctx); err != nil {
+	if err := writeFile(l.path("family"), string(l.family)); err != nil {
+		return err
+	}
+	if err := createNamespace(ctx, l.family); err != nil {
 		return err
 	}
 	if err := createCgroups(); err != nil {
@@ -111,7 +121,7 @@ func start(ctx context.Context, l layout, b binaries) error {
 		if err := applyDNSService(ctx, l); err != nil {
 			return err
 		}
-		return eventually(ctx, time.Minute, dnsAnswers)
+		return eventually(ctx, time.Minute, dnsAnswers(l.family.dns()))
 	}); err != nil {
 		return err
 	}

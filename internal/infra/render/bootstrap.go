@@ -79,7 +79,7 @@ func bootstrap(gateway ir.Gateway, settings Settings) (*bootstrapv3.Bootstrap, e
 	if err != nil {
 		return nil, err
 	}
-	ready, err := readyListener(gateway)
+	ready, err := readyListener(gateway, settings.Families)
 	if err != nil {
 		return nil, err
 	}

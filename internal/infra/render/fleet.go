@@ -54,7 +54,7 @@ func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, erro
 		}
 	}
 	if len(gateway.Ports) > 0 {
-		front, err := service(gateway)
+		front, err := service(gateway, settings.Families)
 		if err != nil {
 			return nil, fmt.Errorf("rendering the Service of Gateway %s: %w", gateway.Name, err)
 		}

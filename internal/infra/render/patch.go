@@ -23,7 +23,7 @@ func PatchFlaw(gateway ir.Gateway) string {
 	if _, err := workload(gateway, Settings{}, ""); err != nil {
 		return err.Error()
 	}
-	if _, err := service(gateway); err != nil {
+	if _, err := service(gateway, nil); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -45,7 +45,7 @@ const adminCluster = ownListener + "admin"
 
 // readyListener answers those two paths, and 404 to everything else. An overloaded proxy still answers it: taking it out of service
 // would only move its load to the others.
-func readyListener(gateway ir.Gateway) (*listenerv3.Listener, error) {
+func readyListener(gateway ir.Gateway, families ir.Families) (*listenerv3.Listener, error) {
 	health, err := filter("envoy.filters.http.health_check", &healthv3.HealthCheck{
 		PassThroughMode: wrapperspb.Bool(false),
 		Headers:         []*routev3.HeaderMatcher{exactly(":path", ReadyPath)},
@@ -79,11 +79,13 @@ func readyListener(gateway ir.Gateway) (*listenerv3.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	addresses := families.Any()
 	return &listenerv3.Listener{
 		Name: readyName,
 		// By this name its statistics are known not to be about clients.
 		StatPrefix:            ownListener + readyName,
-		Address:               socketAddress("0.0.0.0", ReadyPort),
+		Address:               socketAddress(addresses[0], ReadyPort),
+		AdditionalAddresses:   additionalAddresses(addresses[1:], ReadyPort),
 		BypassOverloadManager: true,
 		IgnoreGlobalConnLimit: true,
 		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
@@ -91,6 +93,15 @@ func readyListener(gateway ir.Gateway) (*listenerv3.Listener, error) {
 			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager},
 		}}}},
 	}, nil
+}
+
+// additionalAddresses are those that a listener binds beside its first one.
+func additionalAddresses(hosts []string, port uint32) []*listenerv3.AdditionalAddress {
+	var all []*listenerv3.AdditionalAddress
+	for _, host := range hosts {
+		all = append(all, &listenerv3.AdditionalAddress{Address: socketAddress(host, port)})
+	}
+	return all
 }
 
 // readyRoutes lead to nothing of the administration but its metrics: the whole path is compared, with what stands behind a question mark, and

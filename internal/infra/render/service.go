@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +14,7 @@ import (
 
 // service gives the fleet its address. Only the first static address can be asked for: a Service has one loadBalancerIP and keeps its
 // clusterIP for life, and externalIPs would let a Gateway take over traffic of others.
-func service(gateway ir.Gateway) (Object, error) {
+func service(gateway ir.Gateway, families ir.Families) (Object, error) {
 	kind := serviceType(gateway.Fleet)
 	spec := applycorev1.ServiceSpec().WithType(kind).WithSelector(selector(Front(gateway)))
 	for _, port := range gateway.Ports {
@@ -26,6 +27,7 @@ func service(gateway ir.Gateway) (Object, error) {
 		spec.WithClusterIP(gateway.Fleet.ClusterAddresses[0])
 	}
 	tuneService(spec, kind, gateway.Fleet.Proxies.Service)
+	chooseFamilies(spec, gateway.Fleet, families)
 	return patchService(gateway, applycorev1.Service(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(serviceLabels(gateway)).
 		WithAnnotations(serviceAnnotations(gateway)).
@@ -59,12 +61,29 @@ func tuneService(spec *applycorev1.ServiceSpecApplyConfiguration, kind corev1.Se
 	if wanted.InternalPolicy != "" {
 		spec.WithInternalTrafficPolicy(corev1.ServiceInternalTrafficPolicy(wanted.InternalPolicy))
 	}
+}
+
+// chooseFamilies says in which families the Service has addresses: as the parameters say, or else in all that the cluster has. Without either,
+// Kubernetes gives it one address only. Where a Gateway names an address of a load balancer, the Service has that family alone: load
+// balancers refuse one address for a Service of two families.
+func chooseFamilies(spec *applycorev1.ServiceSpecApplyConfiguration, fleet ir.Fleet, families ir.Families) {
+	wanted := fleet.Proxies.Service
 	for _, family := range wanted.Families {
 		spec.WithIPFamilies(corev1.IPFamily(family))
 	}
 	if wanted.FamilyPolicy != "" {
 		spec.WithIPFamilyPolicy(corev1.IPFamilyPolicy(wanted.FamilyPolicy))
 	}
+	if wanted.FamilyPolicy != "" || len(wanted.Families) > 0 || !families.Dual() {
+		return
+	}
+	if len(fleet.Addresses) > 0 {
+		if address, err := netip.ParseAddr(fleet.Addresses[0]); err == nil {
+			spec.WithIPFamilyPolicy(corev1.IPFamilyPolicySingleStack).WithIPFamilies(corev1.IPFamily(ir.FamilyOf(address)))
+		}
+		return
+	}
+	spec.WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack)
 }
 
 func servicePort(wanted ir.Service, port ir.Port) *applycorev1.ServicePortApplyConfiguration {

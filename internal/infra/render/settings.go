@@ -1,5 +1,7 @@
 package render
 
+import "github.com/gatewright/gatewright/internal/ir"
+
 // DefaultImage is the proxy that Gatewright is tested with.
 const DefaultImage = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
 
@@ -25,6 +27,8 @@ type Settings struct {
 	// control plane proves the name of its Service.
 	XDSHost string
 	XDSPort uint32
+	// Families are the IP families of the cluster's pods.
+	Families ir.Families
 	// Image is the proxy's image; empty means [DefaultImage].
 	Image string
 	// Helper is the image of Gatewright itself, whose program lets a proxy finish before it ends. Without one a proxy only pauses.

@@ -25,7 +25,7 @@ func unsupportedAddress(addresses []gwv1.GatewaySpecAddress) string {
 		if address.Value == "" {
 			continue
 		}
-		if _, err := netip.ParseAddr(address.Value); err != nil {
+		if parsed, err := netip.ParseAddr(address.Value); err != nil || parsed.Zone() != "" {
 			return fmt.Sprintf("address %q is not an IP address", address.Value)
 		}
 	}
@@ -83,11 +83,21 @@ func missingAddresses(wanted []string, have []outcome.Address) []string {
 	for _, address := range wanted {
 		found := false
 		for _, h := range have {
-			found = found || h.Value == address
+			found = found || sameAddress(h.Value, address)
 		}
 		if !found {
 			missing = append(missing, address)
 		}
 	}
 	return missing
+}
+
+// sameAddress compares addresses however they are written: IPv6 has many ways.
+func sameAddress(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first, err := netip.ParseAddr(a)
+	second, err2 := netip.ParseAddr(b)
+	return err == nil && err2 == nil && first.Unmap() == second.Unmap()
 }

@@ -31,6 +31,8 @@ type Way struct {
 	Hostname string
 	// DeniedAddresses are where Hostname may not lead, beside those that are always denied.
 	DeniedAddresses []netip.Prefix
+	// Families are those of the cluster's pods, and so of the proxies.
+	Families ir.Families
 }
 
 // Cluster is the way to one backend. It depends on nothing else, so that it is nearly as stable as its name.
@@ -38,7 +40,7 @@ func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
 	c := plain(b)
 	limitRetries(c, way.Budget)
 	if way.Hostname != "" {
-		external(c, way.Hostname, b.Port)
+		external(c, way.Hostname, b.Port, way.Families.First())
 		denyAddresses(c, b.Protocol, way.DeniedAddresses)
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
@@ -31,13 +32,13 @@ const (
 //
 // The cluster is ready at once, and answers 503 until the name is resolved. Otherwise Envoy would not acknowledge any cluster before this
 // one is resolved, and a name that is never answered would hold back every change of the proxy.
-func external(c *clusterv3.Cluster, hostname string, port int32) {
+func external(c *clusterv3.Cluster, hostname string, port int32, preferred ir.Family) {
 	c.EdsClusterConfig = nil
 	c.WaitForWarmOnInit = wrapperspb.Bool(false)
 	c.ClusterDiscoveryType = &clusterv3.Cluster_ClusterType{ClusterType: &clusterv3.Cluster_CustomClusterType{
 		Name: "envoy.cluster.dns",
 		TypedConfig: wire.Any(&dnsv3.DnsCluster{
-			DnsLookupFamily:   commondnsv3.DnsLookupFamily_V4_PREFERRED,
+			DnsLookupFamily:   lookup(preferred),
 			RespectDnsTtl:     true,
 			DnsMinRefreshRate: durationpb.New(leastRefresh),
 			DnsRefreshRate:    durationpb.New(leastRefresh),
@@ -64,4 +65,13 @@ func external(c *clusterv3.Cluster, hostname string, port int32) {
 			}},
 		}}}},
 	}
+}
+
+// lookup asks for addresses of the preferred family, and for others only if a name has none of these: a proxy that has IPv6 alone must not
+// be given the IPv4 addresses of a name that has both. Envoy calls IPv6 first AUTO.
+func lookup(preferred ir.Family) commondnsv3.DnsLookupFamily {
+	if preferred == ir.IPv6 {
+		return commondnsv3.DnsLookupFamily_AUTO
+	}
+	return commondnsv3.DnsLookupFamily_V4_PREFERRED
 }

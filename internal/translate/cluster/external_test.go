@@ -5,6 +5,7 @@ import (
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	commondnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/common/dns/v3"
 	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
 	caresv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -71,5 +72,32 @@ func TestExternalHostnameIsAskedForEveryHalfMinute(t *testing.T) {
 	failure := names.GetDnsFailureRefreshRate()
 	if failure.GetBaseInterval().AsDuration() < 5*time.Second || failure.GetMaxInterval().AsDuration() < 30*time.Second {
 		t.Errorf("what is not answered is asked for again after %v", failure)
+	}
+}
+
+func TestExternalHostnameIsAskedForInThePreferredFamilyFirst(t *testing.T) {
+	t.Parallel()
+	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+	for _, c := range []struct {
+		name     string
+		families ir.Families
+		want     commondnsv3.DnsLookupFamily
+	}{
+		{"nothing is known", nil, commondnsv3.DnsLookupFamily_V4_PREFERRED},
+		{"IPv6 alone", ir.Families{ir.IPv6}, commondnsv3.DnsLookupFamily_AUTO},
+		{"both", ir.Families{ir.IPv4, ir.IPv6}, commondnsv3.DnsLookupFamily_V4_PREFERRED},
+		{"both, IPv6 first", ir.Families{ir.IPv6, ir.IPv4}, commondnsv3.DnsLookupFamily_AUTO},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var names dnsv3.DnsCluster
+			way := cluster.Way{Hostname: "api.example.com", Families: c.families}
+			if err := cluster.Cluster(backend, way).GetClusterType().GetTypedConfig().UnmarshalTo(&names); err != nil {
+				t.Fatal(err)
+			}
+			if names.GetDnsLookupFamily() != c.want {
+				t.Errorf("asks %s, want %s", names.GetDnsLookupFamily(), c.want)
+			}
+		})
 	}
 }

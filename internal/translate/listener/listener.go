@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// anyAddress is IPv4 alone: binding `::` fails where a pod has no IPv6, and a listener that can not bind serves nobody.
+	// anyAddress is what a listener has before [Bind] adds IPv6, or replaces it, where pods have that.
 	anyAddress = "0.0.0.0"
 	// bufferLimit is what Envoy's guide for edge proxies asks for: a slow reader must not fill the proxy's memory.
 	bufferLimit = 32 * 1024

@@ -43,14 +43,14 @@ type DisruptionBudget struct {
 	// MinAvailable is how many proxies, or how many per cent, must stay when others are evicted.
 	//
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^[0-9]{1,2}%$|^100%$')",message="must be a number or a percentage"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 10000 : self.matches('^[0-9]{1,2}%$|^100%$')",message="must be a number or a percentage"
 	// +optional
 	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
 
 	// MaxUnavailable is how many proxies, or how many per cent, may be evicted at a time.
 	//
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^[0-9]{1,2}%$|^100%$')",message="must be a number or a percentage"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 10000 : self.matches('^[0-9]{1,2}%$|^100%$')",message="must be a number or a percentage"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }

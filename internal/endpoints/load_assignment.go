@@ -14,34 +14,49 @@ import (
 // where nothing serves the port: a cluster that is never told waits, one that is told there is nobody answers 503.
 //
 // Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them.
-func LoadAssignment(v *store.View, objects *store.Objects, key string) *endpointv3.ClusterLoadAssignment {
-	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(targets(v, objects, key))}
+//
+// Of more endpoints than a backend may have, it has as many as it may; see [Size].
+func LoadAssignment(v *store.View, objects *store.Objects, key string) (*endpointv3.ClusterLoadAssignment, Size) {
+	found, created := targets(v, objects, key)
+	size := Size{Wanted: len(found), Created: created}
+	found = within(found, objects.Limits.Endpoints)
+	size.Taken = len(found)
+	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(found)}, size
 }
 
-func targets(v *store.View, objects *store.Objects, key string) []target {
+// Size is how many endpoints a backend has.
+type Size struct {
+	// Wanted are there, and Taken are served.
+	Wanted, Taken int
+	// Created is how old the Service is that has them.
+	Created int64
+}
+
+func targets(v *store.View, objects *store.Objects, key string) (found []target, created int64) {
 	backend, ok := ir.ParseBackend(key)
 	if !ok {
-		return nil
+		return nil, 0
 	}
 	service, ok := serviceOf(v, objects, backend)
 	if !ok {
-		return nil
+		return nil, 0
 	}
+	created = service.CreationTimestamp.Unix()
 	transport := corev1.ProtocolTCP
 	if backend.Protocol == ir.BackendUDP {
 		transport = corev1.ProtocolUDP
 	}
 	port, ok := servicePort(service, backend.Port, transport)
 	if !ok {
-		return nil
+		return nil, created
 	}
-	var found []*discoveryv1.EndpointSlice
+	var all []*discoveryv1.EndpointSlice
 	for _, name := range objects.SlicesByService.Keys(v, store.KeyOf(service)) {
 		if slice, ok := objects.EndpointSlices.Get(v, name); ok {
-			found = append(found, slice)
+			all = append(all, slice)
 		}
 	}
-	return choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)
+	return choose(all, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies), created
 }
 
 // localities groups targets that are sorted by zone.

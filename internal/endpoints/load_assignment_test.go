@@ -109,7 +109,7 @@ func (tt assignment) run(t *testing.T) {
 	t.Helper()
 	t.Run(tt.name, func(t *testing.T) {
 		t.Parallel()
-		got := endpoints.LoadAssignment(nil, load(tt.objects...), key)
+		got, _ := endpoints.LoadAssignment(nil, load(tt.objects...), key)
 		if err := got.ValidateAll(); err != nil {
 			t.Error(err)
 		}
@@ -117,7 +117,7 @@ func (tt assignment) run(t *testing.T) {
 			t.Errorf("%s is %q, want %q", got.GetClusterName(), lines(got), tt.want)
 		}
 		slices.Reverse(tt.objects)
-		if !proto.Equal(got, endpoints.LoadAssignment(nil, load(tt.objects...), key)) {
+		if again, _ := endpoints.LoadAssignment(nil, load(tt.objects...), key); !proto.Equal(got, again) {
 			t.Error("the order of objects made a difference")
 		}
 	})
@@ -219,7 +219,7 @@ func TestAddresses(t *testing.T) {
 
 func TestLoadAssignmentOfNoKey(t *testing.T) {
 	t.Parallel()
-	got := endpoints.LoadAssignment(nil, load(), "unresolved-backend")
+	got, _ := endpoints.LoadAssignment(nil, load(), "unresolved-backend")
 	if got.GetClusterName() != "unresolved-backend" || len(got.GetEndpoints()) != 0 {
 		t.Errorf("got %v", got)
 	}
@@ -253,7 +253,7 @@ func TestLoadAssignmentOfAUDPPortIsNotThatOfTheTCPPortOfItsNumber(t *testing.T) 
 	t.Parallel()
 	objects := load(service(), slice("a", v4, at("10.0.0.1")))
 	for key, want := range map[string]uint32{"shop/cart/80": 8080, "shop/cart/80/udp": 5353} {
-		got := endpoints.LoadAssignment(nil, objects, key)
+		got, _ := endpoints.LoadAssignment(nil, objects, key)
 		if port := got.GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress().GetPortValue(); port != want {
 			t.Errorf("%s leads to port %d, want %d", key, port, want)
 		}
@@ -325,7 +325,8 @@ func TestLoadAssignmentOfAnXBackend(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := lines(endpoints.LoadAssignment(nil, load(c.objects...), name)); got != c.want {
+			assignment, _ := endpoints.LoadAssignment(nil, load(c.objects...), name)
+			if got := lines(assignment); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

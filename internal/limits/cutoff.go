@@ -14,7 +14,8 @@ type Item struct {
 	Weight int
 }
 
-func (i Item) compare(other Item) int {
+// Compare orders items by age, then by key.
+func (i Item) Compare(other Item) int {
 	return cmp.Or(cmp.Compare(i.Created, other.Created), cmp.Compare(i.Key, other.Key))
 }
 
@@ -22,8 +23,8 @@ func (i Item) compare(other Item) int {
 type Cutoff struct {
 	Created int64
 	Key     string
-	// Wanted is what all together would take, and Limit what there is.
-	Wanted, Limit int
+	// Limit is what there is. What all together would take is not here: it changes with everybody who comes, and so would all messages.
+	Limit int
 }
 
 // Find finds the cutoff of a budget.
@@ -35,17 +36,25 @@ func Find(items []Item, limit int) Cutoff {
 	if wanted <= limit {
 		return Cutoff{}
 	}
-	sorted := slices.SortedFunc(slices.Values(items), Item.compare)
+	sorted := slices.SortedFunc(slices.Values(items), Item.Compare)
 	taken := 0
 	for _, i := range sorted {
 		if taken += i.Weight; taken > limit {
-			return Cutoff{Created: i.Created, Key: i.Key, Wanted: wanted, Limit: limit}
+			return Cutoff{Created: i.Created, Key: i.Key, Limit: limit}
 		}
 	}
 	return Cutoff{}
 }
 
+// Before says whether a cutoff leaves less than another.
+func (c Cutoff) Before(other Cutoff) bool {
+	if c.Limit == 0 || other.Limit == 0 {
+		return c.Limit > 0
+	}
+	return Item{Created: c.Created, Key: c.Key}.Compare(Item{Created: other.Created, Key: other.Key}) < 0
+}
+
 // Excludes says whether an item is beyond the cutoff.
 func (c Cutoff) Excludes(created int64, key string) bool {
-	return c.Limit > 0 && Item{Created: created, Key: key}.compare(Item{Created: c.Created, Key: c.Key}) >= 0
+	return c.Limit > 0 && Item{Created: created, Key: key}.Compare(Item{Created: c.Created, Key: c.Key}) >= 0
 }

@@ -16,8 +16,15 @@ type Limits struct {
 	// HostRules and HostExpressions are how many rules, and instructions, the routes of one hostname of a listener may have together.
 	HostRules       int
 	HostExpressions int
-	// Routes is how many routes of one namespace a Gateway takes.
-	Routes int
+	// Routes is how many routes of one namespace a Gateway takes. Rules, NamespaceExpressions and Backends are how many rules, instructions
+	// and different backends these may have together; rules and instructions count for each hostname.
+	Routes               int
+	Rules                int
+	NamespaceExpressions int
+	Backends             int
+	// Endpoints is how many endpoints a backend may have, and NamespaceEndpoints how many all ports of the Services of one namespace may.
+	Endpoints          int
+	NamespaceEndpoints int
 	// RepeatedRules is how often the rules of routes with wide hostnames may be repeated for narrower ones on a listener, all together.
 	RepeatedRules int
 	// Listeners is how many listeners a Gateway may have together with its ListenerSets, and NamespaceListeners how many those of one
@@ -31,8 +38,8 @@ type Limits struct {
 // Defaults are generous: a tenant that meets one has most likely made a mistake.
 func Defaults() Limits {
 	return Limits{
-		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, RepeatedRules: 100_000,
-		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256,
+		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, Rules: 500_000,
+		NamespaceExpressions: 5_000_000, Backends: 10_000, Endpoints: 10_000, NamespaceEndpoints: 200_000, RepeatedRules: 100_000, Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256,
 	}
 }
 
@@ -40,7 +47,8 @@ func Defaults() Limits {
 func (l *Limits) names() map[string]*int {
 	return map[string]*int{
 		"expression": &l.Expression, "expressions": &l.Expressions, "hostRules": &l.HostRules, "hostExpressions": &l.HostExpressions,
-		"routes": &l.Routes, "repeatedRules": &l.RepeatedRules, "listeners": &l.Listeners, "namespaceListeners": &l.NamespaceListeners,
+		"routes": &l.Routes, "rules": &l.Rules, "namespaceExpressions": &l.NamespaceExpressions, "backends": &l.Backends,
+		"endpoints": &l.Endpoints, "namespaceEndpoints": &l.NamespaceEndpoints, "repeatedRules": &l.RepeatedRules, "listeners": &l.Listeners, "namespaceListeners": &l.NamespaceListeners,
 		"externalHostnames": &l.ExternalHostnames,
 	}
 }

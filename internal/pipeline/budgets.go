@@ -44,8 +44,8 @@ func (g *graph) noticeBudgets(all notices) {
 			if r, _ := g.routes.Get(nil, name); r.Excluded(cutoff) {
 				kind, own := splitRouteKey(name)
 				all.add(subject{kind, own}, gateway, nil, fmt.Sprintf(
-					"narrower hostnames of listener %s do not fall through to this route: the rules of routes with wide hostnames would be repeated there %d times, and %d are allowed; "+
-						"use fewer rules or a narrower hostname, or ask the operator for more (limit repeatedRules)", listener, cutoff.Wanted, cutoff.Limit))
+					"narrower hostnames of listener %s do not fall through to this route: the rules of routes with wide hostnames would be repeated there more than %d times; "+
+						"use fewer rules or a narrower hostname, or ask the operator for more (limit repeatedRules)", listener, cutoff.Limit))
 			}
 		}
 	}

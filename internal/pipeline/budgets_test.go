@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gatewright/gatewright/internal/endpoints"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
@@ -171,6 +174,84 @@ func TestAGatewayTakesSoManyRoutesOfANamespace(t *testing.T) {
 	}
 }
 
+// accepted says which of the routes r1, r2, … of namespace infra a Gateway accepts, and what it says to the last.
+func accepted(t *testing.T, p *Pipeline, routes int) (states []outcome.State, message string) {
+	t.Helper()
+	for i := range routes {
+		r, _ := p.quarantine.graph.routes.Get(nil, fmt.Sprintf("HTTPRoute/infra/r%d", i+1))
+		got := r.Outcome.Parents[0].Conditions[0]
+		states, message = append(states, got.State), got.Message
+	}
+	return states, message
+}
+
+func TestTheRoutesOfANamespaceHaveRoomForSoMuchAtAGateway(t *testing.T) {
+	t.Parallel()
+	two := strings.Replace(hostRoute(2, "b.example.com"), `["b.example.com"]`, `["b.example.com", "c.example.com"]`, 1)
+	expression := func(i int) string {
+		return strings.Replace(hostRoute(i, "a.example.com"), "rules: [{", `rules: [{matches: [{path: {type: RegularExpression, value: "/[a-z]{9}"}}], `, 1)
+	}
+	other := func(i int, service string) string {
+		return strings.Replace(hostRoute(i, "a.example.com"), "name: v1", "name: "+service, 1)
+	}
+	for _, c := range []struct {
+		name    string
+		limit   func(*limits.Limits)
+		objects []string
+		want    []outcome.State
+		word    string
+	}{
+		{
+			"rules count for each hostname", func(l *limits.Limits) { l.Rules = 3 }, []string{hostRoute(1, "a.example.com"), two, hostRoute(3, "d.example.com")},
+			[]outcome.State{outcome.True, outcome.True, outcome.False}, "limit rules",
+		},
+		{
+			"all together fit", func(l *limits.Limits) { l.Rules = 4 }, []string{hostRoute(1, "a.example.com"), two, hostRoute(3, "d.example.com")},
+			[]outcome.State{outcome.True, outcome.True, outcome.True}, "",
+		},
+		{
+			"expressions", func(l *limits.Limits) { l.NamespaceExpressions = 50 }, []string{expression(1), expression(2), hostRoute(3, "a.example.com")},
+			[]outcome.State{outcome.True, outcome.True, outcome.True}, "",
+		},
+		{
+			"too many expressions", func(l *limits.Limits) { l.NamespaceExpressions = 20 }, []string{expression(1), expression(2)},
+			[]outcome.State{outcome.True, outcome.False}, "limit namespaceExpressions",
+		},
+		{
+			"a backend that several routes use counts once", func(l *limits.Limits) { l.Backends = 1 }, []string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
+			[]outcome.State{outcome.True, outcome.True, outcome.False}, "limit backends",
+		},
+		{
+			"the limit that is met first counts", func(l *limits.Limits) { l.Backends, l.Rules = 1, 1 }, []string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
+			[]outcome.State{outcome.True, outcome.False, outcome.False}, "limit rules",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := limited(t, c.limit, webGateway+strings.Join(c.objects, "\n---\n"))
+			states, message := accepted(t, p, len(c.objects))
+			if !slices.Equal(states, c.want) || !strings.Contains(message, c.word) {
+				t.Errorf("accepted: %v, want %v; the last is told %q", states, c.want, message)
+			}
+		})
+	}
+}
+
+// What is refused for a limit stays as it is when more comes: otherwise each further route would rewrite the status of all.
+func TestOneMoreRouteBeyondALimitChangesNoOther(t *testing.T) {
+	t.Parallel()
+	p, _ := limited(t, func(l *limits.Limits) { l.Routes = 1 }, webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "b.example.com"))
+	_, before := accepted(t, p, 2)
+	put(t, p, hostRoute(3, "c.example.com"))
+	p.config.step()
+	if _, after := accepted(t, p, 2); after != before || before == "" {
+		t.Errorf("the second route is told %q, then %q", before, after)
+	}
+	if states, _ := accepted(t, p, 3); !slices.Equal(states, []outcome.State{outcome.True, outcome.False, outcome.False}) {
+		t.Errorf("accepted: %v", states)
+	}
+}
+
 func TestARouteHasRoomForSoManyExpressions(t *testing.T) {
 	t.Parallel()
 	p, _ := limited(t, func(l *limits.Limits) { l.Expressions = 20 }, webGateway+`
@@ -274,4 +355,62 @@ spec:
 	if host, _ := g.hosts.Get(nil, "infra/web/80|h7.example.com"); !host.FallsThrough || len(host.Rules) != 1 {
 		t.Errorf("h7 has %d rules and falls through: %v", len(host.Rules), host.FallsThrough)
 	}
+}
+
+func slicesOf(service string, endpoints int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kind: EndpointSlice\nmetadata: {namespace: infra, name: %s, labels: {kubernetes.io/service-name: %s}}\naddressType: IPv4\nports: [{name: http, port: 8080}]\nendpoints:\n", service, service)
+	for i := range endpoints {
+		fmt.Fprintf(&b, "- addresses: [10.0.0.%d]\n", i)
+	}
+	return b.String()
+}
+
+func TestABackendAndANamespaceHaveRoomForSoManyEndpoints(t *testing.T) {
+	t.Parallel()
+	toV2 := strings.Replace(hostRoute(2, "b.example.com"), "name: v1", "name: v2", 1)
+	objects := []string{webGateway + hostRoute(1, "a.example.com"), toV2, slicesOf("v1", 9), slicesOf("v2", 9)}
+	for _, c := range []struct {
+		name   string
+		limit  func(*limits.Limits)
+		served map[string]int
+		// told are the routes that are told of a limit.
+		told map[string]string
+	}{
+		{"all have room", func(*limits.Limits) {}, map[string]int{"v1": 9, "v2": 9}, nil},
+		{"each has too many", func(l *limits.Limits) { l.Endpoints = 4 }, map[string]int{"v1": 4, "v2": 4}, map[string]string{"infra/r1": "limit endpoints", "infra/r2": "limit endpoints"}},
+		{"both together have too many", func(l *limits.Limits) { l.NamespaceEndpoints = 17 }, map[string]int{"v1": 9, "v2": 0}, map[string]string{"infra/r2": "limit namespaceEndpoints"}},
+		{"both together have room once they are cut", func(l *limits.Limits) { l.Endpoints, l.NamespaceEndpoints = 4, 8 }, map[string]int{"v1": 4, "v2": 4}, map[string]string{"infra/r1": "limit endpoints"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, l := limited(t, c.limit, objects...)
+			for service, want := range c.served {
+				key := "infra/" + service + "/80"
+				if got := endpointsOf(t, p, key); got != want {
+					t.Errorf("%s has %d endpoints, want %d", service, got, want)
+				}
+			}
+			for name, word := range c.told {
+				l.refused(t, name, word)
+			}
+			if c.told == nil && slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, "ndpoints") }) {
+				t.Errorf("it is said %q", l.said)
+			}
+		})
+	}
+}
+
+// endpointsOf is how many endpoints a backend is given, which are all that it may have by itself, or none.
+func endpointsOf(t *testing.T, p *Pipeline, key string) int {
+	t.Helper()
+	alone, size := endpoints.LoadAssignment(nil, p.endpointObjects, key)
+	given, _ := p.assignments.Get(nil, key)
+	for proto, n := range map[*endpointv3.ClusterLoadAssignment]int{alone: size.Taken, {ClusterName: key}: 0} {
+		if r, err := xds.NewResource(proto); err == nil && r.Version() == version(given.resource) {
+			return n
+		}
+	}
+	t.Fatalf("%s is given something else", key)
+	return 0
 }

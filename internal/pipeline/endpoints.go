@@ -6,19 +6,39 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/endpoints"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-const stageEndpoints = "endpoints"
+const (
+	stageEndpoints       = "endpoints"
+	stageEndpointBudget  = "endpoint budget"
+	stageServedEndpoints = "served endpoints"
+)
 
-// endpointGraph is the one stage of the endpoint lane. It shares nothing with the configuration lane, so that a pod that comes or goes
+// The limits of endpoints, by name.
+const (
+	limitEndpoints          = "endpoints"
+	limitNamespaceEndpoints = "namespaceEndpoints"
+)
+
+// endpointGraph is the stages of the endpoint lane. It shares nothing with the configuration lane, so that a pod that comes or goes
 // never waits for a translation, nor causes one.
 type endpointGraph struct {
-	memo        *memo.Graph
-	objects     *store.Objects
+	memo    *memo.Graph
+	objects *store.Objects
+	// assignments are what is served, and short the backends of which not all endpoints are.
 	assignments *store.Table[translation]
+	short       *store.Index[translation]
+}
+
+// assignment is what a backend would have if there were no other.
+type assignment struct {
+	translation
+	endpoints.Size
 }
 
 func newEndpointGraph(options ...memo.Option) *endpointGraph {
@@ -31,11 +51,52 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 	xbackends := store.NewIndex(g.objects.XBackends, "XBackend.byPort", func(_ string, b *gwxv1alpha1.XBackend) []string {
 		return endpoints.XBackendKeys(b)
 	})
-	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameTranslation, func(v *store.View, key string) translation {
-		return checked(func() *endpointv3.ClusterLoadAssignment { return endpoints.LoadAssignment(v, g.objects, key) })
+	all := memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameAssignment, func(v *store.View, key string) assignment {
+		var a assignment
+		a.translation = checked(func() (proto *endpointv3.ClusterLoadAssignment) {
+			proto, a.Size = endpoints.LoadAssignment(v, g.objects, key)
+			return proto
+		})
+		return a
 	})
+	byNamespace := store.NewIndex(all, "endpoints.byNamespace", func(key string, _ assignment) []string { return []string{backendNamespace(key)} })
+	totals := store.NewSums(all, "endpoints.total", func(key string, a assignment) map[string]int { return map[string]int{backendNamespace(key): a.Taken} })
+	budget := memo.Derive(g.memo, stageEndpointBudget, from(byNamespace), deepEqual[limits.Cutoff], func(v *store.View, namespace string) limits.Cutoff {
+		if totals.Get(v, namespace) <= g.objects.Limits.NamespaceEndpoints {
+			return limits.Cutoff{}
+		}
+		var items []limits.Item
+		for _, key := range byNamespace.Keys(v, namespace) {
+			a, _ := all.Get(v, key)
+			items = append(items, limits.Item{Created: a.Created, Key: key, Weight: a.Taken})
+		}
+		return limits.Find(items, g.objects.Limits.NamespaceEndpoints)
+	})
+	g.assignments = memo.Derive(g.memo, stageServedEndpoints, from(all), sameTranslation, func(v *store.View, key string) translation {
+		a, _ := all.Get(v, key)
+		t := a.translation
+		cutoff, _ := budget.Get(v, backendNamespace(key))
+		switch {
+		case cutoff.Excludes(a.Created, key) && a.Taken > 0:
+			t = checked(func() *endpointv3.ClusterLoadAssignment { return &endpointv3.ClusterLoadAssignment{ClusterName: key} })
+			t.limit = limitNamespaceEndpoints
+		case a.Taken < a.Wanted:
+			t.limit = limitEndpoints
+		}
+		return t
+	})
+	g.short = store.NewIndex(g.assignments, "served endpoints.short", func(_ string, t translation) []string { return some(t.limit != "") })
 	g.assignments.CollectChanges()
 	return g
+}
+
+func sameAssignment(a, b assignment) bool {
+	return a.Size == b.Size && sameTranslation(a.translation, b.translation)
+}
+
+func backendNamespace(key string) string {
+	backend, _ := ir.ParseBackend(key)
+	return backend.Object.Namespace
 }
 
 // changes takes the assignments that are different now, and what was kept from proxies.
@@ -46,4 +107,14 @@ func (g *endpointGraph) changes() (map[string]*xds.Resource, []found) {
 		changes[change.Name] = change.Resource
 	}
 	return changes, flaws
+}
+
+// shortages are the backends of which not all endpoints are served, with the limit that is in the way.
+func (g *endpointGraph) shortages() map[string]string {
+	short := map[string]string{}
+	for _, key := range g.short.Keys(nil, beyond) {
+		t, _ := g.assignments.Get(nil, key)
+		short[key] = t.limit
+	}
+	return short
 }

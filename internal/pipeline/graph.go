@@ -119,6 +119,7 @@ const (
 	stageClusterProto    = "translate cluster"
 	stageCluster         = "cluster"
 	stageCertificate     = "translate certificate"
+	stageBundle          = "translate bundle"
 	stageAuthorities     = "translate authorities"
 )
 
@@ -272,11 +273,7 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 	present := memo.Derive(g.memo, stageRouteKinds, from(byKind), deepEqual[bool],
 		func(v *store.View, key string) bool { return byKind.Len(v, key) > 0 })
 	byStream := store.NewIndex(routes, "route.byStream", func(_ string, r route.Resolved) []string { return r.StreamKeys() })
-	byNamespace := store.NewIndex(routes, "route.byNamespace", func(_ string, r route.Resolved) []string { return r.NamespaceKeys() })
-	namespaces := memo.Derive(g.memo, stageNamespaceBudget, from(byNamespace), deepEqual[limits.Cutoff],
-		func(v *store.View, key string) limits.Cutoff {
-			return route.NamespaceBudget(v, routes, byNamespace, g.objects.Limits.Routes, key)
-		})
+	namespaces := g.limitNamespaces(routes)
 	c := route.Contest{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream, Namespaces: namespaces}
 	return memo.Derive(g.memo, stageContest, keys, deepEqual[route.Resolved], func(v *store.View, key string) route.Resolved {
 		instead, _ := g.quarantinedRoutes.Get(v, key)
@@ -285,6 +282,18 @@ func (g *graph) contest(keys []store.Source, routes *store.Table[route.Resolved]
 		now, _ := routes.Get(v, key)
 		return last.Fail(now.Outcome.Generation, failed(reason))
 	}))
+}
+
+// limitNamespaces lists the stage that finds the namespaces whose routes take too much of a Gateway.
+func (g *graph) limitNamespaces(routes *store.Table[route.Resolved]) *store.Table[route.Shortage] {
+	budget := route.NamespaceBudget{
+		Routes: routes, Limits: &g.objects.Limits,
+		ByNamespace: store.NewIndex(routes, "route.byNamespace", func(_ string, r route.Resolved) []string { return r.NamespaceKeys() }),
+		Rules:       store.NewSums(routes, "route.rulesByNamespace", func(_ string, r route.Resolved) map[string]int { return r.RulesByNamespace() }),
+		Expressions: store.NewSums(routes, "route.expressionsByNamespace", func(_ string, r route.Resolved) map[string]int { return r.ExpressionsByNamespace() }),
+		Backends:    store.NewDistinct(routes, "route.backendsByNamespace", func(_ string, r route.Resolved) map[string][]string { return r.BackendsByNamespace() }),
+	}
+	return memo.Derive(g.memo, stageNamespaceBudget, from(budget.ByNamespace), deepEqual[route.Shortage], budget.Shortage)
 }
 
 // translate lists the stages that make Envoy's resources.
@@ -350,13 +359,26 @@ func (g *graph) translateSecrets(byCertificate, byAuthorities []store.Source) {
 		}
 		return checked(func() *tlsv3.Secret { return listenertranslate.Secret(certificate) })
 	})
-	g.authorities = memo.Derive(g.memo, stageAuthorities, byAuthorities, sameTranslation, func(v *store.View, key string) translation {
-		_, name := splitKey(key)
+	// Gateways share the bytes of a bundle.
+	byName := func(keys []string) []string {
+		for i, key := range keys {
+			_, keys[i] = splitKey(key)
+		}
+		return keys
+	}
+	byGatewayBundle := store.NewIndex(g.gateways, "gateway.byBundle", func(_ string, r gateway.Resolved) []string { return byName(r.Authorities()) })
+	byBackendBundle := store.NewIndex(g.tls.byGateway, "backend TLS.byBundle", func(key string, tls *ir.BackendTLS) []string { return byName(authoritiesKey(key, tls)) })
+	bundles := memo.Derive(g.memo, stageBundle, from(byGatewayBundle, byBackendBundle), sameTranslation, func(v *store.View, name string) translation {
 		bundle, problem := refs.AuthoritiesNamed(v, g.objects, name)
 		if problem != nil {
 			return translation{}
 		}
 		return checked(func() *tlsv3.Secret { return listenertranslate.Authorities(bundle) })
+	})
+	g.authorities = memo.Derive(g.memo, stageAuthorities, byAuthorities, sameTranslation, func(v *store.View, key string) translation {
+		_, name := splitKey(key)
+		bundle, _ := bundles.Get(v, name)
+		return bundle
 	})
 }
 

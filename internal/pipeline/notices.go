@@ -89,6 +89,7 @@ func (q *quarantine) notices() notices {
 	}
 	q.failures.notices(all)
 	q.graph.noticeBudgets(all)
+	q.graph.noticeEndpoints(all, q.short.get())
 	return all
 }
 

@@ -21,8 +21,11 @@ type Pipeline struct {
 	config     *lane
 	endpoints  *lane
 	quarantine *quarantine
-	metrics    *metrics
-	log        *slog.Logger
+	// endpointObjects are those of the endpoint lane, and assignments what it makes of them.
+	endpointObjects *store.Objects
+	assignments     *store.Table[translation]
+	metrics         *metrics
+	log             *slog.Logger
 	// fault is nil, but in tests.
 	fault func(stage, key string)
 }
@@ -50,7 +53,7 @@ func WithSystemNamespace(name string) Option {
 
 // WithLimits says how much a tenant may take.
 func WithLimits(l limits.Limits) Option {
-	return func(p *Pipeline) { p.quarantine.graph.objects.Limits = l }
+	return func(p *Pipeline) { p.quarantine.graph.objects.Limits, p.endpointObjects.Limits = l, l }
 }
 
 // WithClusterDomain says which DNS domain the cluster has.
@@ -92,7 +95,7 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 	})}
 	g, e := newGraph(set...), newEndpointGraph(set...)
 	q := newQuarantine(g, to)
-	p.quarantine = q
+	p.quarantine, p.endpointObjects, p.assignments = q, e.objects, e.assignments
 	for _, set := range options {
 		set(p)
 	}
@@ -129,6 +132,9 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 			changes, flaws := e.changes()
 			to.Proxies.ApplyEndpoints(changes)
 			p.tell(flaws)
+			if q.short.set(e.shortages()) {
+				q.again()
+			}
 		},
 	}
 	registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -156,8 +156,9 @@ type quarantine struct {
 	patience map[place]time.Time
 	// reported is the generation of a route that its status called live when this replica saw it, and does not any more.
 	reported map[place]int64
-	// failures are told in the same way.
+	// failures are told in the same way, and so are backends that are short of endpoints.
 	failures *failures
+	short    *shortEndpoints
 	// told is what was last said.
 	told notices
 	// again has another step done.
@@ -171,7 +172,7 @@ func newQuarantine(g *graph, to Outputs) *quarantine {
 		graph: g, to: to, good: map[place]route.Resolved{}, goodFilters: map[string][]ir.ExternalAuth{}, routes: map[place]*quarantined{},
 		filters: map[string]*quarantinedFilters{}, resources: map[refusal]string{}, offers: map[string]offer{}, later: map[refusal]string{}, patience: map[place]time.Time{},
 		reported: map[place]int64{},
-		failures: newFailures(g), told: notices{},
+		failures: newFailures(g), short: &shortEndpoints{}, told: notices{},
 	}
 }
 

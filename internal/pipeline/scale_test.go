@@ -189,7 +189,7 @@ func TestAnEndpointChangeTranslatesNothing(t *testing.T) {
 		t.Errorf("the configuration lane computed %v for a change of endpoints", report.Computed)
 	}
 	report := p.endpoints.step()
-	if report.Computed[stageEndpoints] != 1 || report.Changed[stageEndpoints] != 1 || len(report.Computed) != 1 {
+	if report.Computed[stageEndpoints] != 1 || report.Changed[stageEndpoints] != 1 || report.Computed[stageServedEndpoints] != 1 || len(report.Computed) != 2 {
 		t.Errorf("the endpoint lane computed %v, want one assignment", report.Computed)
 	}
 }

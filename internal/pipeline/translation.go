@@ -15,6 +15,8 @@ import (
 type translation struct {
 	resource *xds.Resource
 	flaws    []wire.Flaw
+	// limit is in the way of more, empty if none is.
+	limit string
 }
 
 // checked runs a translation, and lets its result through only if Envoy would.
@@ -30,7 +32,7 @@ func checked[M proto.Message](translate func() M) translation {
 }
 
 func sameTranslation(a, b translation) bool {
-	return version(a.resource) == version(b.resource) && slices.Equal(a.flaws, b.flaws)
+	return version(a.resource) == version(b.resource) && a.limit == b.limit && slices.Equal(a.flaws, b.flaws)
 }
 
 // version is empty for a resource that is not there.

@@ -11,6 +11,8 @@ type Table[V any] struct {
 	space   Space
 	rows    map[string]V
 	indexes []*Index[V]
+	// counters are the [Sums] and [Distinct] of the records.
+	counters []counter[V]
 	// members is the space of the set of keys, reported only when a key comes or goes.
 	members Space
 	// pending collects the keys that changed since TakeChanged, when somebody asked for that.
@@ -67,11 +69,17 @@ func (t *Table[V]) Set(key string, row V) {
 		}
 		after[i] = index.buckets(key, row)
 	}
+	previous := &old
+	if !existed {
+		previous = nil
+	}
+	counts := t.count(key, previous, &row)
 	t.replace(key, old, existed)
 	t.rows[key] = row
 	for i, index := range t.indexes {
 		index.move(key, before[i], after[i])
 	}
+	counts()
 	t.report(key, !existed)
 }
 
@@ -81,12 +89,29 @@ func (t *Table[V]) Delete(key string) {
 	if !existed {
 		return
 	}
+	counts := t.count(key, &old, nil)
 	t.replace(key, old, true)
 	delete(t.rows, key)
 	for _, index := range t.indexes {
 		index.move(key, index.buckets(key, old), nil)
 	}
+	counts()
 	t.report(key, true)
+}
+
+// count reads what a change means for the counters, and returns what tells them.
+func (t *Table[V]) count(key string, before, after *V) func() {
+	var prepared []func()
+	for _, c := range t.counters {
+		if apply := c.prepare(key, before, after); apply != nil {
+			prepared = append(prepared, apply)
+		}
+	}
+	return func() {
+		for _, apply := range prepared {
+			apply()
+		}
+	}
 }
 
 // CollectChanges makes the table remember which keys change, for [Table.TakeChanged].

@@ -190,8 +190,9 @@ func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
 
 func (k Kind) pass(sink func(Event), object client.Object, statusOnly bool) {
 	typed, err := k.typed(object)
-	if err != nil {
-		// The definition's schema has let it through, so it can only be one of another API with the same name.
+	if err != nil || store.Unreadable(object) != "" && k.Name != store.ProxyConfig {
+		// An object that can not be read is none. A ProxyConfig is passed on, so that Gateways can say why they do not use it.
+		sink(Event{Change: store.Change{Kind: k.Name, Key: store.KeyOf(object)}})
 		return
 	}
 	sink(Event{Change: store.Change{Kind: k.Name, Key: store.KeyOf(object), Object: typed}, StatusOnly: statusOnly})

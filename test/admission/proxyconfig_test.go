@@ -1,8 +1,12 @@
 package admission_test
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/test/admission"
@@ -48,6 +52,8 @@ func TestProxyConfig(t *testing.T) {
 		{"a label that is none", "{pod: {labels: {'a b': c}}}", "not the name of a label"},
 		{"a label whose value is none", "{pod: {labels: {a: 'b c'}}}", "not the value of a label"},
 		{"an annotation that is none", "{pod: {annotations: {'a/b/c': d}}}", "not the name of an annotation"},
+		{"amounts of all kinds", "{pod: {resources: {limits: {cpu: 2, memory: 1.5Gi, a: 100m, b: '.5', c: 1e3, d: 2E, e: 12E-3}}}}", ""},
+		{"an amount without end", "{pod: {resources: {limits: {memory: '123456789012345678901'}}}}", "memory"},
 		{"no threads", "{concurrency: 0}", "concurrency"},
 		{"no connections", "{limits: {connections: 0}}", "connections"},
 		{"a drain that takes for ever", "{drain: {timeout: 48h}}", "at most 24h"},
@@ -70,5 +76,38 @@ func TestProxyConfig(t *testing.T) {
 				t.Errorf("want a refusal that says %q: %v", test.refused, err)
 			}
 		})
+	}
+}
+
+// TestQuantitiesHaveAnEnd is about the pattern of quantities: what it lets through has to be read by Kubernetes' own types, in no time.
+func TestQuantitiesHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../charts/gatewright/files/crds/gatewright.dev_proxyconfigs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if _, pattern, ok := strings.Cut(strings.TrimSpace(line), "pattern: "); ok && strings.Contains(pattern, "KMGTPE") {
+			patterns[pattern] = true
+		}
+	}
+	if len(patterns) != 1 {
+		t.Fatalf("there are %d patterns of quantities", len(patterns))
+	}
+	for pattern := range patterns {
+		expression := regexp.MustCompile(pattern)
+		for _, good := range []string{"1", "0", "+1.5Gi", "100m", ".5", "5.", "1e3", "2E", "12E-3", "-3n"} {
+			if !expression.MatchString(good) {
+				t.Errorf("%q is refused", good)
+			} else if _, err := resource.ParseQuantity(good); err != nil {
+				t.Errorf("%q can not be read: %v", good, err)
+			}
+		}
+		for _, bad := range []string{"", "1e1.5", "1e-1000000000", "1e100", "123456789012345678901", ".", "1x", "1e"} {
+			if expression.MatchString(bad) {
+				t.Errorf("%q is taken", bad)
+			}
+		}
 	}
 }

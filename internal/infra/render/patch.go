@@ -12,6 +12,7 @@ import (
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 )
 
 // PatchFlaw says what is wrong with the patches of a Gateway's parameters, nothing if nothing is.
@@ -83,6 +84,9 @@ func patched(field string, patch ir.Verbatim, object Object, before, after any, 
 	original, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("encoding the object for %s: %w", field, err)
+	}
+	if err := limits.CheckQuantities([]byte(patch)); err != nil {
+		return fmt.Errorf("%s can not be read: %w", field, err)
 	}
 	changed, err := merge(original, patch, before)
 	if err != nil {

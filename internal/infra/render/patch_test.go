@@ -54,6 +54,8 @@ var patchTests = []struct {
 	{"an annotation and a label", `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`, false, ""},
 	{"a strategy", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}`, false, ""},
 	{"an environment variable", inEnvoy(`"env":[{"name":"A","value":"b"}]`), false, ""},
+	{"an amount without end", inEnvoy(`"resources":{"limits":{"memory":"1e-1000000000"}}`), false, "is too long"},
+	{"a size without end", inPod(`{"volumes":[{"name":"more","emptyDir":{"sizeLimit":"1e-1000000000"}}]}`), false, "is too long"},
 	{"a sidecar that is restricted", inPod(`{"containers":[{"name":"more","image":"x",` + harmless + `}]}`), false, ""},
 	{"a volume of a ConfigMap", inPod(`{"volumes":[{"name":"more","configMap":{"name":"x"}}]}`), false, ""},
 	{"a sidecar that may gain privileges", inPod(`{"containers":[{"name":"more","image":"x"}]}`), false, "allowPrivilegeEscalation"},

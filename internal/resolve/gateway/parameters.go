@@ -27,6 +27,9 @@ func classParameters(v *store.View, objects *store.Objects, class *gwv1.GatewayC
 	if !ok {
 		return "", missingParameters(key)
 	}
+	if problem := unreadableParameters(config); problem != "" {
+		return "", problem
+	}
 	_, problem = proxies(config.Spec)
 	if problem != "" {
 		problem = fmt.Sprintf("ProxyConfig %s: %s", key, problem)
@@ -36,6 +39,15 @@ func classParameters(v *store.View, objects *store.Objects, class *gwv1.GatewayC
 
 func missingParameters(key string) string {
 	return fmt.Sprintf("parametersRef names ProxyConfig %s, which does not exist; create it, and install the CRDs of Gatewright if they are missing", key)
+}
+
+// unreadableParameters says why a ProxyConfig can not be read, if that is so.
+func unreadableParameters(config *v1alpha1.ProxyConfig) string {
+	reason := store.Unreadable(config)
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("parametersRef names ProxyConfig %s, which can not be read: %s; correct it", store.KeyOf(config), reason)
 }
 
 // settings is what is said about a fleet, and from which namespace the references in it lead.
@@ -68,6 +80,9 @@ func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class R
 	own, ok := objects.ProxyConfigs.Get(v, key)
 	if !ok {
 		return s, "infrastructure." + missingParameters(key)
+	}
+	if problem := unreadableParameters(own); problem != "" {
+		return s, "infrastructure." + problem
 	}
 	usable := own.Spec
 	if s.placement == v1alpha1.PlacementShared {

@@ -34,8 +34,8 @@ func (r ResolvedXBackend) Within(c limits.Cutoff, b *gwxv1alpha1.XBackend) Resol
 	if r.Hostname == "" || b == nil || !c.Excludes(b.CreationTimestamp.Unix(), store.KeyOf(b)) {
 		return r
 	}
-	r.Accepted = invalid(fmt.Sprintf("namespace %s may have %d XBackends with an external hostname, and has %d, of which this is one of the youngest, so requests are answered 503; "+
-		"delete some, or ask the operator for more (limit externalHostnames)", b.Namespace, c.Limit, c.Wanted))
+	r.Accepted = invalid(fmt.Sprintf("namespace %s may have %d XBackends with an external hostname, and has more, of which this is one of the youngest, so requests are answered 503; "+
+		"delete some, or ask the operator for more (limit externalHostnames)", b.Namespace, c.Limit))
 	r.TLS = &ir.BackendTLS{Refused: true}
 	return r
 }

@@ -85,13 +85,24 @@ var errNoCertificate = errors.New("it has no PEM block of type CERTIFICATE")
 
 // parseAuthorities keeps the certificates and nothing else, so that neither a stray private key nor a comment goes to a proxy.
 func parseAuthorities(text []byte) ([]byte, error) {
+	if err := checkSize(text, maxBundle); err != nil {
+		return nil, err
+	}
 	var bundle []byte
+	count := 0
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
 			return nil, err
+		}
+		if err := checkPublicKey(certificate.PublicKey); err != nil {
+			return nil, err
+		}
+		if count++; count > maxAuthorities {
+			return nil, fmt.Errorf("it has more than %d certificates", maxAuthorities)
 		}
 		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
 	}

@@ -17,14 +17,20 @@ import (
 func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gwv1.ObjectReference) (string, *Problem) {
 	var sources []string
 	var first *Problem
+	size := 0
 	for _, ref := range list {
 		target := Target{Kind: string(ref.Kind), Namespace: valueOr(ref.Namespace, from.Namespace), Name: string(ref.Name)}
 		if clusterWide(string(ref.Group), target.Kind) {
 			target.Namespace = valueOr(ref.Namespace, "")
 		}
-		problem := checkAuthorities(v, objects, from, string(ref.Group), target)
+		text, problem := checkAuthorities(v, objects, from, string(ref.Group), target)
+		if problem == nil && size+len(text) > maxBundle {
+			problem = &Problem{Reason: reasonInvalidAuthorities, Message: fmt.Sprintf(
+				"the certificates of %s %s have no room beside those before: together they may have %d bytes; refer to fewer", target.Kind, target.Name, maxBundle)}
+		}
 		switch {
 		case problem == nil:
+			size += len(text)
 			sources = append(sources, authoritiesSource(target))
 		case first == nil:
 			first = problem
@@ -34,9 +40,9 @@ func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gw
 	return strings.Join(slices.Compact(sources), bundleSeparator), first
 }
 
-func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group string, target Target) *Problem {
+func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group string, target Target) ([]byte, *Problem) {
 	if !HoldsAuthorities(group, target.Kind) {
-		return &Problem{
+		return nil, &Problem{
 			Reason: string(gwv1.ListenerReasonInvalidCACertificateKind),
 			Message: fmt.Sprintf("CA certificate %s has kind %q in group %q, which is not served; refer to a ConfigMap or a ClusterTrustBundle",
 				target.Name, target.Kind, group),
@@ -44,19 +50,18 @@ func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group 
 	}
 	switch {
 	case clusterWide(group, target.Kind) && target.Namespace != "":
-		return &Problem{
+		return nil, &Problem{
 			Reason:  reasonInvalidAuthorities,
 			Message: fmt.Sprintf("%s %s belongs to no namespace; refer to it without one", target.Kind, target.Name),
 		}
 	case !clusterWide(group, target.Kind) && !Permitted(v, objects, from, target):
-		return &Problem{
+		return nil, &Problem{
 			Reason: string(gwv1.ListenerReasonRefNotPermitted),
 			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to %s %s/%s",
 				target.Namespace, from.Kind, from.Namespace, target.Kind, target.Namespace, target.Name),
 		}
 	}
-	_, problem := Authorities(v, objects, target)
-	return problem
+	return Authorities(v, objects, target)
 }
 
 // AuthoritiesNamed reads a bundle by the name that [AuthoritiesOf] gave it. Whoever calls it has checked that the references are permitted.

@@ -54,8 +54,11 @@ func parseKeyPair(certificateText, keyText []byte) (keyPair, error) {
 
 // parseChain reads all certificates. A text that breaks off in the middle of one is not taken for a shorter chain.
 func parseChain(text []byte) (chain []byte, leaf *x509.Certificate, err error) {
+	if err := checkSize(text, maxChain); err != nil {
+		return nil, nil, err
+	}
 	rest := text
-	for {
+	for count := 1; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break
@@ -65,7 +68,13 @@ func parseChain(text []byte) (chain []byte, leaf *x509.Certificate, err error) {
 		}
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, nil, fmt.Errorf("certificate %d can not be read: %w", bytes.Count(chain, []byte("-----BEGIN"))+1, err)
+			return nil, nil, fmt.Errorf("certificate %d can not be read: %w", count, err)
+		}
+		if err := checkPublicKey(certificate.PublicKey); err != nil {
+			return nil, nil, fmt.Errorf("certificate %d: %w", count, err)
+		}
+		if count++; count > maxChainCertificates+1 {
+			return nil, nil, fmt.Errorf("it has more than %d certificates; put only the chain of the server there", maxChainCertificates)
 		}
 		if leaf == nil {
 			leaf = certificate
@@ -83,6 +92,9 @@ func parseChain(text []byte) (chain []byte, leaf *x509.Certificate, err error) {
 
 // parseKey reads the first private key.
 func parseKey(text []byte) (crypto.Signer, error) {
+	if err := checkSize(text, maxKey); err != nil {
+		return nil, err
+	}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "PRIVATE KEY" && !strings.HasSuffix(block.Type, " PRIVATE KEY") {
 			continue
@@ -97,6 +109,9 @@ func parseKey(text []byte) (crypto.Signer, error) {
 
 // parseDER tries the forms a key can have, whatever its label says.
 func parseDER(der []byte) (crypto.Signer, error) {
+	if err := checkNumbers(der, 0); err != nil {
+		return nil, err
+	}
 	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
 		return key, nil
 	}

@@ -1,13 +1,9 @@
 package route
 
 import (
-	"fmt"
 	"slices"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatewright/gatewright/internal/limits"
-	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -21,59 +17,6 @@ func (r Resolved) item(weight int) limits.Item {
 func (r Resolved) Excluded(c limits.Cutoff) bool {
 	i := r.item(0)
 	return c.Excludes(i.Created, i.Key)
-}
-
-// NamespaceKeys are the Gateways a route attaches to, as `<gateway>|<namespace>`.
-func (r Resolved) NamespaceKeys() []string {
-	var keys []string
-	for _, a := range r.Attachments {
-		keys = append(keys, a.Gateway+"|"+r.Name.Namespace)
-	}
-	return unique(keys)
-}
-
-// NamespaceBudget finds the routes that a Gateway has no room for, of a namespace that has more than it may. The key is one of
-// [Resolved.NamespaceKeys].
-func NamespaceBudget(v *store.View, routes *store.Table[Resolved], byNamespace *store.Index[Resolved], limit int, key string) limits.Cutoff {
-	if byNamespace.Len(v, key) <= limit {
-		return limits.Cutoff{}
-	}
-	var items []limits.Item
-	for _, route := range byNamespace.Keys(v, key) {
-		r, _ := routes.Get(v, route)
-		items = append(items, r.item(1))
-	}
-	return limits.Find(items, limit)
-}
-
-// within takes a route from the Gateways that have no room for it, and says so.
-func (r Resolved) within(cutoffs func(key string) limits.Cutoff) Resolved {
-	beyond := map[string]limits.Cutoff{}
-	for _, a := range r.Attachments {
-		if c := cutoffs(a.Gateway + "|" + r.Name.Namespace); r.Excluded(c) {
-			beyond[a.Gateway] = c
-		}
-	}
-	if len(beyond) == 0 {
-		return r
-	}
-	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool { _, out := beyond[a.Gateway]; return out })
-	r.Outcome.Parents = slices.Clone(r.Outcome.Parents)
-	for i := range r.Outcome.Parents {
-		parent := &r.Outcome.Parents[i]
-		c, out := beyond[parent.Gateway]
-		if !out {
-			continue
-		}
-		parent.Conditions = slices.Clone(parent.Conditions)
-		parent.Conditions[0] = outcome.Condition{
-			Type: string(gwv1.RouteConditionAccepted), State: outcome.False, Reason: string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("Gateway %s takes %d routes of namespace %s, and there are %d, of which this is one of the youngest; delete some, or ask the operator for more (limit routes)",
-				parent.Gateway, c.Limit, r.Name.Namespace, c.Wanted),
-		}
-		parent.Gateway = ""
-	}
-	return r
 }
 
 // WildKeys are the listeners at which a route has a hostname with a wildcard: its rules may have to be repeated for narrower ones.

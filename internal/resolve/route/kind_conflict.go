@@ -7,7 +7,6 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -43,17 +42,17 @@ type Contest struct {
 	Present *store.Table[bool]
 	// ByStream has the routes that want whole connections by [Resolved.StreamKeys].
 	ByStream *store.Index[Resolved]
-	// Namespaces is the [NamespaceBudget] of each of [Resolved.NamespaceKeys].
-	Namespaces *store.Table[limits.Cutoff]
+	// Namespaces is the [NamespaceBudget.Shortage] of each of [Resolved.NamespaceKeys].
+	Namespaces *store.Table[Shortage]
 }
 
 // Settle is the route of that key without the listeners where it loses. The standard: of two routes of different kinds whose hostnames
 // intersect, a listener takes the older, then the one whose name comes first. One that is not accepted itself does not stand in the way.
 func (c Contest) Settle(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
-	r = r.within(func(key string) limits.Cutoff {
-		cutoff, _ := c.Namespaces.Get(v, key)
-		return cutoff
+	r = r.within(func(key string) Shortage {
+		shortage, _ := c.Namespaces.Get(v, key)
+		return shortage
 	})
 	if r.Stream != nil {
 		return c.outranked(v, key, r)

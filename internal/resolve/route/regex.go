@@ -18,7 +18,16 @@ import (
 type expressions struct {
 	limits limits.Limits
 	size   int
+	// classes counts the names of classes, each of which takes as long to read as a thousand characters.
+	classes int
 }
+
+// What is read at all is bounded by these. No field of a route is longer, and no expression in use has nearly as many classes.
+const (
+	maxExpressionLength  = 4096
+	maxExpressionClasses = 64
+	maxRouteClasses      = 1024
+)
 
 // check compiles every expression of a match, in the syntax that Go and Envoy's RE2 have in common.
 func (e *expressions) check(m ir.Match) string {
@@ -45,12 +54,15 @@ func (e *expressions) take(expression string) error {
 	if e.size > e.limits.Expressions {
 		return e.tooMany()
 	}
-	size, err := regexSize(expression)
+	if err := e.readable(expression); err != nil {
+		return err
+	}
+	size, err := regexSize(expression, e.limits.Expression)
 	if err != nil {
 		return err
 	}
 	if size > e.limits.Expression {
-		return fmt.Errorf("the expression is too large: it compiles to %d instructions, and %d are allowed; repeat less, or use several matches", size, e.limits.Expression)
+		return fmt.Errorf("the expression is too large: it compiles to more than %d instructions; repeat less, or use several matches", e.limits.Expression)
 	}
 	if e.size += size; e.size > e.limits.Expressions {
 		return e.tooMany()
@@ -62,8 +74,23 @@ func (e *expressions) tooMany() error {
 	return fmt.Errorf("the expressions of the route compile to more than %d instructions together; use exact and prefix matches where you can, or several routes", e.limits.Expressions)
 }
 
-// regexSize is how many instructions an expression compiles to in a proxy.
-func regexSize(expression string) (int, error) {
+// readable refuses what takes long even to read.
+func (e *expressions) readable(expression string) error {
+	classes := strings.Count(expression, `\p`) + strings.Count(expression, `\P`)
+	switch e.classes += classes; {
+	case len(expression) > maxExpressionLength:
+		return fmt.Errorf("the expression is too large: it has %d characters, and %d are allowed", len(expression), maxExpressionLength)
+	case classes > maxExpressionClasses:
+		return fmt.Errorf("the expression is too large: it has %d named classes such as \\pL, and %d are allowed", classes, maxExpressionClasses)
+	case e.classes > maxRouteClasses:
+		return fmt.Errorf("the expressions of the route have more than %d named classes such as \\pL together", maxRouteClasses)
+	default:
+		return nil
+	}
+}
+
+// regexSize is how many instructions an expression compiles to in a proxy. One that certainly compiles to more than the limit is not compiled.
+func regexSize(expression string, limit int) (int, error) {
 	if err := checkDialect(expression); err != nil {
 		return 0, err
 	}
@@ -73,6 +100,9 @@ func regexSize(expression string) (int, error) {
 	}
 	if err := checkASCII(parsed); err != nil {
 		return 0, err
+	}
+	if size := leastSize(parsed); size > limit {
+		return size, nil
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -128,6 +158,25 @@ func checkASCII(e *syntax.Regexp) error {
 		}
 	}
 	return nil
+}
+
+// leastSize is what an expression compiles to at least. It takes no longer than the expression is long, while to compile `a{1000}`, five hundred
+// times in a row, takes megabytes.
+func leastSize(e *syntax.Regexp) int {
+	sum := 0
+	for _, sub := range e.Sub {
+		sum += leastSize(sub)
+	}
+	switch e.Op {
+	case syntax.OpLiteral:
+		return len(e.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpRepeat:
+		return sum * max(e.Min, e.Max)
+	default:
+		return sum
+	}
 }
 
 // sizeOf counts instructions as Envoy does, which needs one for each range of bytes, and one more to choose between two.

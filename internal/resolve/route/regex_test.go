@@ -3,6 +3,7 @@ package route
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatewright/gatewright/internal/limits"
 )
@@ -34,8 +35,13 @@ func TestCheckRegex(t *testing.T) {
 		{"many repetitions", `[a-z]{1000}`, ""},
 		{"too many repetitions", `[a-z]{1001}`, "invalid repeat count"},
 		{"too many instructions", `([a-z]{100}[0-9]{100}){100}`, "invalid repeat count"},
-		{"too many instructions in a row", strings.Repeat(`(?:[a-z]{1000}/)`, 21), "it compiles to 21023"},
-		{"too many ranges", `[acegikmoqsuwyACEGIKMOQSUWY]{1000}`, "it compiles to 5"},
+		{"too many instructions in a row", strings.Repeat(`(?:[a-z]{1000}/)`, 21), "compiles to more than 5000"},
+		{"many repetitions of many", strings.Repeat(`a{1000}`, 585), "compiles to more than 5000"},
+		{"many alternatives of many", `a{999}|b{999}|c{999}|d{999}|e{999}|f{999}`, "compiles to more than 5000"},
+		{"nothing, very often", `(?:){1000}a{0}`, ""},
+		{"too many characters", strings.Repeat("a", 4097), "it has 4097 characters"},
+		{"too many classes", `[` + strings.Repeat(`\pL\PN`, 33) + `]`, "it has 66 named classes"},
+		{"too many ranges", `[acegikmoqsuwyACEGIKMOQSUWY]{1000}`, "compiles to more than 5000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,5 +51,30 @@ func TestCheckRegex(t *testing.T) {
 				t.Errorf("error is %v, want %q", err, c.problem)
 			}
 		})
+	}
+}
+
+// A route has room for thousands of expressions, each of which could take a second to compile.
+func TestExpressionsThatAreTooLargeAreNotCompiled(t *testing.T) {
+	t.Parallel()
+	e := expressions{limits: limits.Defaults()}
+	large, classes := strings.Repeat(`[a-z]{1000}`, 370), `[`+strings.Repeat(`\pL\pN`, 32)+`]`
+	begin := time.Now()
+	for range 2000 {
+		if e.take(large) == nil {
+			t.Fatal("it is taken")
+		}
+	}
+	refused := 0
+	for range 2000 {
+		if e.take(classes) != nil {
+			refused++
+		}
+	}
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("4000 expressions took %v", took)
+	}
+	if refused != 2000-16 {
+		t.Errorf("%d of 2000 expressions with 64 classes each are refused", refused)
 	}
 }

@@ -40,15 +40,20 @@ func (a action) rule(name string, match ir.Match) Rule {
 }
 
 // rules puts an action behind each match of a rule. When the action can not be served, as message says, or one of the matches can not,
-// the whole rule answers an error.
-func (r *resolver) rules(name string, index int, matches []ir.Match, a action, message string) []Rule {
+// the whole rule answers an error. Of a rule that guards something, so does what may be meant by a match that can not be read.
+func (r *resolver) rules(name string, index int, rule requestRule, a action, message string) []Rule {
 	var served []ir.Match
-	for _, m := range matches {
-		if problem := checkMatch(m, &r.expressions); problem != "" {
-			message = problem
+	for _, m := range rule.matches {
+		problem := checkMatch(m, &r.expressions)
+		if problem == "" {
+			served = append(served, m)
 			continue
 		}
-		served = append(served, m)
+		message = problem
+		if wide, ok := meant(m); ok && guards(rule.filters) && checkMatch(wide, &r.expressions) == "" {
+			message += "; since a filter of the rule may refuse requests, all that it may mean get an error"
+			served = append(served, wide)
+		}
 	}
 	if message != "" && len(served) == 0 {
 		message += "; the rule is left out, since nothing says which requests are meant"

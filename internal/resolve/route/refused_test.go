@@ -71,3 +71,40 @@ func TestWhatEnvoyWouldRefuse(t *testing.T) {
 		})
 	}
 }
+
+// TestARuleThatGuardsIsClosedWhereItsMatchCanNotBeRead has a wider route beside one whose only rule asks for an authorization.
+func TestARuleThatGuardsIsClosedWhereItsMatchCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	const guard = `filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: one, port: 80}]`
+	wide := httpRoute("wide", "1", "  rules: [{backendRefs: [{name: two, port: 80}]}]")
+	for _, c := range []struct{ name, match, path, want string }{
+		{"a header that is none", `{path: {value: /b}, headers: [{name: "a b", value: x}]}`, "/b/c", "500"},
+		{"another path", `{path: {value: /b}, headers: [{name: "a b", value: x}]}`, "/c", "infra/two/80"},
+		{"an expression", `{path: {type: RegularExpression, value: "/regex(?=x)"}}`, "/regex", "500"},
+		{"an expression that may be anything", `{path: {type: RegularExpression, value: "/(?=x)"}}`, "/regex", "infra/two/80"},
+		{"everything", `{path: {value: /}, headers: [{name: "a b", value: x}]}`, "/", "infra/two/80"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, "l:80:", wide+httpRoute("r", "2", "  rules: [{matches: ["+c.match+"], "+guard+"}]"))
+			if got := f.request("x.org", c.path); got != c.want {
+				t.Errorf("answered %s, want %s", got, c.want)
+			}
+			without := strings.Replace(guard, "{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}", "", 1)
+			f = newFixture(t, "l:80:", wide+httpRoute("r", "2", "  rules: [{matches: ["+c.match+"], "+without+"}]"))
+			if got := f.request("x.org", c.path); got != "infra/two/80" {
+				t.Errorf("without a guard answered %s", got)
+			}
+		})
+	}
+}
+
+func TestWebSocketsAreStreams(t *testing.T) {
+	t.Parallel()
+	service := "kind: Service\nmetadata: {namespace: infra, name: s}\nspec: {ports: [{port: 80, appProtocol: kubernetes.io/ws}, {port: 81}]}\n---\n"
+	f := newFixture(t, "l:80:", service+httpRoute("r", "1", "  rules: [{backendRefs: [{name: s, port: 80}]}, {backendRefs: [{name: s, port: 81}]}]"))
+	r, _ := f.routes.Get(nil, "HTTPRoute/infra/r")
+	if !r.Rules[0].Forward.Streams || r.Rules[1].Forward.Streams {
+		t.Errorf("rules: %+v", r.Rules)
+	}
+}

@@ -58,5 +58,5 @@ func (r *resolver) rule(name string, index int, rule requestRule) []Rule {
 	if message == "" {
 		message = keepSessions(rule.sessions, name, &a)
 	}
-	return r.rules(name, index, rule.matches, a, message)
+	return r.rules(name, index, rule, a, message)
 }

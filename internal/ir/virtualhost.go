@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -89,6 +88,9 @@ type Match struct {
 	Preflight bool
 }
 
+// MethodOptions is the method of preflights.
+const MethodOptions = "OPTIONS"
+
 // OfPreflight is the match of what a browser asks before it sends a request that fits m (Fetch, CORS-preflight request): OPTIONS, with the
 // method of the request in a header.
 func (m Match) OfPreflight() Match {
@@ -100,7 +102,7 @@ func (m Match) OfPreflight() Match {
 		NamedMatch{Name: "origin", StringMatch: StringMatch{Kind: Regex, Value: ".+"}},
 		NamedMatch{Name: "access-control-request-method", StringMatch: asked},
 	)
-	m.Method, m.Preflight = http.MethodOptions, true
+	m.Method, m.Preflight = MethodOptions, true
 	return m
 }
 

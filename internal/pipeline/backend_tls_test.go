@@ -136,3 +136,13 @@ func TestABrokenPolicyNeverFallsBackToPlainText(t *testing.T) {
 		t.Errorf("without a policy there is %+v", tls)
 	}
 }
+
+func TestGatewaysShareTheBytesOfABundle(t *testing.T) {
+	t.Parallel()
+	g := securedGraph(t)
+	one, _ := g.authorities.Get(nil, "infra/named|ConfigMap/infra/ca")
+	other, _ := g.authorities.Get(nil, "infra/nameless|ConfigMap/infra/ca")
+	if one.resource == nil || one.resource != other.resource {
+		t.Error("each Gateway has a copy")
+	}
+}

@@ -149,14 +149,14 @@ func TestACacheGoesOnBesideWhatItCanNotRead(t *testing.T) {
 			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`)
 		case query.Get("watch") != "":
 			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server of a test
+			_ = http.NewResponseController(w).Flush()
 			for {
 				select {
 				case <-r.Context().Done():
 					return
 				case object := <-later:
 					_, _ = fmt.Fprintf(w, "{\"type\":\"ADDED\",\"object\":%s}\n", object)
-					w.(http.Flusher).Flush() //nolint:forcetypeassert // the server of a test
+					_ = http.NewResponseController(w).Flush()
 				}
 			}
 		default:

@@ -18,6 +18,20 @@ type NamespaceRule struct {
 	Selector labels.Selector
 }
 
+// maxSelector is how many labels, expressions and values a selector may have. Each route is compared with the selector of every listener.
+const maxSelector = 256
+
+func selectorSize(selector *metav1.LabelSelector) int {
+	if selector == nil {
+		return 0
+	}
+	n := len(selector.MatchLabels)
+	for i := range selector.MatchExpressions {
+		n += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	return n
+}
+
 // namespaceRule reads a rule of the standard. The message says what is wrong with one that can not be read.
 func namespaceRule(home string, from gwv1.FromNamespaces, selector *metav1.LabelSelector) (NamespaceRule, string) {
 	rule := NamespaceRule{Home: home}
@@ -25,6 +39,9 @@ func namespaceRule(home string, from gwv1.FromNamespaces, selector *metav1.Label
 	case gwv1.NamespacesFromAll:
 		rule.All = true
 	case gwv1.NamespacesFromSelector:
+		if selectorSize(selector) > maxSelector {
+			return rule, fmt.Sprintf("namespaces.selector has more than %d labels and values; give the namespaces a label in common", maxSelector)
+		}
 		parsed, err := metav1.LabelSelectorAsSelector(selector)
 		if err != nil {
 			return rule, fmt.Sprintf("namespaces.selector is not a label selector: %v", err)

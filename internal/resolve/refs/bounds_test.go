@@ -25,7 +25,7 @@ import (
 
 // long is an odd number of that many bits.
 func long(bits int) *big.Int {
-	n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1)) //nolint:gosec // a number of this test
+	n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
 	return n.Sub(n.Add(n, n), big.NewInt(1))
 }
 

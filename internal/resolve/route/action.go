@@ -2,7 +2,6 @@ package route
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -66,7 +65,7 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 	for i, m := range served {
 		numbered := fmt.Sprintf("%s/%d", name, i)
 		rules = append(rules, a.rule(numbered, m))
-		if a.cors != nil && a.forward != nil && m.Method != "" && m.Method != http.MethodOptions {
+		if a.cors != nil && a.forward != nil && m.Method != "" && m.Method != ir.MethodOptions {
 			rules = append(rules, a.preflight().rule(numbered, m.OfPreflight()))
 		}
 	}

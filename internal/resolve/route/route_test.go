@@ -387,7 +387,7 @@ func TestPreflights(t *testing.T) {
 	own := httpRoute("r", "1", "  rules: [{matches: [{path: {value: /api}, method: POST}], "+cors+"}]")
 	f := newFixture(t, "l:80:", own+httpRoute("wide", "1", "  rules: [{matches: [{path: {value: /api}}], backendRefs: [{name: two, port: 80}]}]"))
 	r, _ := f.routes.Get(nil, "HTTPRoute/infra/r")
-	if len(r.Rules) != 2 || r.Rules[1].CORS == nil || r.Rules[1].Auth != nil || r.Rules[1].Match.Method != "OPTIONS" {
+	if len(r.Rules) != 2 || r.Rules[1].CORS == nil || r.Rules[1].Auth != nil || r.Rules[1].Match.Method != ir.MethodOptions {
 		t.Fatalf("rules: %+v", r.Rules)
 	}
 	if got := f.ask("OPTIONS", "/api", asked...); got != "" {

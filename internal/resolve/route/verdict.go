@@ -3,7 +3,6 @@ package route
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -110,7 +109,7 @@ func failing(kind string) action { return action{fail: failure(kind)} }
 
 func failure(kind string) *ir.Fail {
 	if kind == string(store.GRPCRoute) {
-		return &ir.Fail{StatusCode: http.StatusServiceUnavailable}
+		return &ir.Fail{StatusCode: 503}
 	}
-	return &ir.Fail{StatusCode: http.StatusInternalServerError}
+	return &ir.Fail{StatusCode: 500}
 }

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"net/http"
 	"slices"
 
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
@@ -22,7 +21,7 @@ func withPreflights(host *ir.VirtualHost) []ir.Rule {
 	var rules []ir.Rule
 	for _, rule := range host.Rules {
 		m := rule.Match
-		if rule.CORS != nil && rule.Forward != nil && !m.Preflight && (m.Method == "" || m.Method == http.MethodOptions) {
+		if rule.CORS != nil && rule.Forward != nil && !m.Preflight && (m.Method == "" || m.Method == ir.MethodOptions) {
 			m.Method = ""
 			rules = append(rules, ir.Rule{
 				Name: rule.Name, Match: m.OfPreflight(), CORS: rule.CORS, ResponseHeaders: rule.ResponseHeaders, Origins: rule.Origins,

@@ -15,7 +15,7 @@ import (
 )
 
 // cgroupName is the parent of all pods' cgroups, so that they can be found and removed together.
-const cgroupName = "gatewright"
+var cgroupName = clusterName
 
 // cgroupRoots lists our directory in every mounted hierarchy: one for cgroup v2, many for v1.
 func cgroupRoots() ([]string, error) {

@@ -10,9 +10,12 @@ import (
 	"time"
 )
 
-// runDir holds sockets and containerd's mounts. It is a constant because the path of a Unix socket
-// must stay below 108 bytes and because a machine has room for one cluster only.
-const runDir = "/run/gatewright"
+// clusterName tells the clusters of a machine apart: each has its own network namespace, cgroups and directories, and may have another
+// family. The variable has to be set for every command that is about such a cluster.
+var clusterName = firstOf(os.Getenv("GATEWRIGHT_CLUSTER"), "gatewright")
+
+// runDir holds sockets and containerd's mounts. It can not be chosen because the path of a Unix socket must stay below 108 bytes.
+var runDir = "/run/" + clusterName
 
 // maxStateLength keeps the kubelet's own sockets below the limit for Unix socket paths.
 const maxStateLength = 70
@@ -38,7 +41,7 @@ func findLayout() (layout, error) {
 	cache := firstOf(os.Getenv("GATEWRIGHT_CACHE"),
 		filepath.Join(firstOf(os.Getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "gatewright"))
 	state := firstOf(os.Getenv("GATEWRIGHT_STATE"),
-		filepath.Join(firstOf(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state")), "gatewright"))
+		filepath.Join(firstOf(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state")), clusterName))
 	l := layout{root: root, cache: cache, state: filepath.Join(state, "cluster")}
 	if !filepath.IsAbs(l.cache) || !filepath.IsAbs(l.state) {
 		return layout{}, fmt.Errorf("cache %q and state %q must be absolute paths", l.cache, l.state)

@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	namespace     = "gatewright"
+const nodeBridge = "node0"
+
+var (
+	namespace     = clusterName
 	namespacePath = "/run/netns/" + namespace
-	nodeBridge    = "node0"
 )
 
 // createNamespace makes the network namespace with the node's address on a bridge of its own.

@@ -20,7 +20,8 @@ import (
 
 // insideAddresses are never outside: the proxy itself, its link, many receivers, and where clouds hand out the credentials of a node.
 // Private networks are not among them, for a company's servers have such addresses too; an operator adds those of the cluster.
-// IPv6 has other ways to write an IPv4 address: ::a.b.c.d and ::ffff:a.b.c.d are denied altogether, and behind NAT64 what is denied without.
+// IPv6 has other ways to write an IPv4 address: ::a.b.c.d and ::ffff:a.b.c.d are denied altogether, and behind NAT64 what is denied
+// without.
 var insideAddresses = prefixes(
 	"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4",
 	"100.100.100.200/32", // Alibaba

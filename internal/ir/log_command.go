@@ -19,8 +19,8 @@ const (
 	logMetadata = `[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+)*`
 )
 
-// LogCommands are what a field or a line of an access log can say. Refused are commands that read the proxy's own environment, files and secrets,
-// that run expressions, or that hold other commands.
+// LogCommands are what a field or a line of an access log can say. Refused are commands that read the proxy's own environment, files
+// and secrets, that run expressions, or that hold other commands.
 var LogCommands = func() map[string]LogCommand {
 	commands := map[string]LogCommand{
 		"REQ":                   {Argument: logHeader, Needed: true, Length: true},
@@ -61,7 +61,8 @@ var logAddresses = []string{
 }
 
 var logPlain = []string{
-	"ACCESS_LOG_TYPE", "BYTES_RECEIVED", "BYTES_RETRANSMITTED", "BYTES_SENT", "CONNECTION_ID", "CONNECTION_TERMINATION_DETAILS", "CUSTOM_FLAGS",
+	"ACCESS_LOG_TYPE", "BYTES_RECEIVED", "BYTES_RETRANSMITTED", "BYTES_SENT", "CONNECTION_ID", "CONNECTION_TERMINATION_DETAILS",
+	"CUSTOM_FLAGS",
 	"DOWNSTREAM_CX_RTT", "DOWNSTREAM_DECOMPRESSED_HEADER_BYTES_RECEIVED", "DOWNSTREAM_DECOMPRESSED_HEADER_BYTES_SENT",
 	"DOWNSTREAM_DETECTED_CLOSE_TYPE", "DOWNSTREAM_DIRECT_LOCAL_ADDRESS", "DOWNSTREAM_DIRECT_LOCAL_PORT", "DOWNSTREAM_DIRECT_REMOTE_ADDRESS",
 	"DOWNSTREAM_DIRECT_REMOTE_PORT", "DOWNSTREAM_HANDSHAKE_DURATION", "DOWNSTREAM_HEADER_BYTES_RECEIVED", "DOWNSTREAM_HEADER_BYTES_SENT",

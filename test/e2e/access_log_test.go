@@ -16,8 +16,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestAccessLogs: the default line tells who asked and what became of a call of gRPC, a log of failures has calls that failed, and a format can
-// have any command that is served.
+// TestAccessLogs: the default line tells who asked and what became of a call of gRPC, a log of failures has calls that failed, and a
+// format can have any command that is served.
 func TestAccessLogs(t *testing.T) {
 	t.Parallel()
 	const host = "logged.example.com"
@@ -41,7 +41,8 @@ func TestAccessLogs(t *testing.T) {
 	w.Route(t, "route", "logged", host, "here")
 	w.WaitServed(t, address, host)
 
-	const request = "POST /call?page=7 HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: the-test\r\nContent-Type: application/grpc\r\nContent-Length: 0\r\nConnection: close\r\n"
+	const request = "POST /call?page=7 HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: the-test\r\nContent-Type: application/grpc\r\n" +
+		"Content-Length: 0\r\nConnection: close\r\n"
 	for mark, status := range map[string]string{"fine": "0", "bad": "14"} {
 		answer, err := sendRaw(t.Context(), address, request+"X-Mark: "+mark+"\r\nX-Want: "+status+"\r\n\r\n")
 		if err != nil || answer.status != http.StatusOK {
@@ -53,6 +54,7 @@ func TestAccessLogs(t *testing.T) {
 		t.Fatalf("a request is answered %d: %v", answer.status, err)
 	}
 
+	failed := fmt.Sprintf("failed bad 14 /call 7 %d\n", time.Now().UTC().Year())
 	proxy := w.OneProxy(t, "logged")
 	live.Eventually(t, 30*time.Second, 500*time.Millisecond, func(ctx context.Context) error {
 		written, err := w.written(ctx, proxy)
@@ -65,7 +67,7 @@ func TestAccessLogs(t *testing.T) {
 			so("the one that failed says so", lines["UNAVAILABLE"]["user_agent"] == "the-test"),
 			so("the other one too", lines["OK"]["status"] == 200.0),
 			so("a line has the client's address", fmt.Sprint(lines["OK"]["x_forwarded_for"]) != "<nil>"),
-			so("the log of failures has the call that failed", strings.Contains(written, fmt.Sprintf("failed bad 14 /call 7 %d\n", time.Now().UTC().Year()))),
+			so("the log of failures has the call that failed", strings.Contains(written, failed)),
 			so("and no other", !strings.Contains(written, "failed fine") && !strings.Contains(written, "failed plain")),
 		)
 	})

@@ -58,15 +58,15 @@ func TestClientAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := net.ParseIP(honest["X-Forwarded-For"])
 		want := map[string]string{
-			"X-Forwarded-For": honest["X-Forwarded-For"], "X-Envoy-External-Address": honest["X-Forwarded-For"], "X-Forwarded-Proto": scheme,
+			"X-Forwarded-For": honest["X-Forwarded-For"], "X-Forwarded-Proto": scheme,
+			"X-Envoy-External-Address": honest["X-Forwarded-For"],
 			// Documented: proxies neither read it nor remove it.
 			"X-Real-Ip": "192.0.2.60",
 		}
 		lying, _, err := tell(t.Context(), scheme, net.JoinHostPort(address, port), lies)
-		if client == nil || err != nil {
-			t.Fatalf("the client's address is %v: %v", honest, err)
+		if net.ParseIP(honest["X-Forwarded-For"]) == nil || err != nil {
+			t.Fatalf("the client's address is %q: %v", honest["X-Forwarded-For"], err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(lies)) {
 			if lying[name] != want[name] {
@@ -76,8 +76,8 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// TestRequestIdentity: each request has a new identity, which the client, the backend and the access log are told. What Envoys tell each other of
-// a request passes in neither direction, and the access log has the path that the client asked for.
+// TestRequestIdentity: each request has a new identity, which the client, the backend and the access log are told. What Envoys tell
+// each other of a request passes in neither direction, and the access log has the path that the client asked for.
 func TestRequestIdentity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,15 +131,17 @@ func TestRequestIdentity(t *testing.T) {
 	})
 }
 
-// TestExternalTrafficPolicy: the Service of a fleet spreads connections over all proxies, unless its ProxyConfig asks for the client's address.
+// TestExternalTrafficPolicy: the Service of a fleet spreads connections over all proxies, unless its ProxyConfig asks for the client's
+// address.
 func TestExternalTrafficPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gateway, config := live.GatewayWith("policy", v1alpha1.ProxyConfigSpec{})
 	w.Make(t, config)
 	w.Programmed(t, gateway)
-	for _, want := range []corev1.ServiceExternalTrafficPolicy{corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal} {
-		if want == corev1.ServiceExternalTrafficPolicyLocal {
+	const spread, local = corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal
+	for _, want := range []corev1.ServiceExternalTrafficPolicy{spread, local} {
+		if want == local {
 			w.Configure(t, config, func(s *v1alpha1.ProxyConfigSpec) { s.Service = &v1alpha1.Service{ExternalTrafficPolicy: &want} })
 		}
 		live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
@@ -149,7 +151,7 @@ func TestExternalTrafficPolicy(t *testing.T) {
 			}
 			for i := range services.Items {
 				if got := services.Items[i].Spec.ExternalTrafficPolicy; got != want {
-					return fmt.Errorf("Service %s has the policy %q, want %q", services.Items[i].Name, got, want)
+					return fmt.Errorf("the Service %s has the policy %q, want %q", services.Items[i].Name, got, want)
 				}
 			}
 			return so("there is a Service", len(services.Items) > 0)

@@ -22,8 +22,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestFailedConnections: a connection that fails before a request leaves a line in the access log that says why, and one whose client stops in the
-// middle of the handshake ends. A connection that is only opened and closed, as by a load balancer's check, leaves none.
+// TestFailedConnections: a connection that fails before a request leaves a line in the access log that says why, and one whose client
+// stops in the middle of the handshake ends. A connection that is only opened and closed, as by a load balancer's check, leaves none.
 func TestFailedConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,30 +62,10 @@ func TestFailedConnections(t *testing.T) {
 		_ = connection.Close()
 	}
 
-	stranger := newAuthority(t).issue(t)
-	for name, c := range map[string]struct {
-		fail func(ctx context.Context) error
-		// field is one that tells the reason, with a part of what it says.
-		field, says string
-	}{
-		"a certificate of an unknown authority": {func(ctx context.Context) error {
-			return greet(ctx, at, &tls.Config{ServerName: securedHost, Certificates: []tls.Certificate{*stranger}})
-		}, "tls_failure", "CERTIFICATE_VERIFY_FAILED"},
-		"no certificate": {func(ctx context.Context) error {
-			return greet(ctx, at, &tls.Config{ServerName: securedHost})
-		}, "tls_failure", "PEER_DID_NOT_RETURN_A_CERTIFICATE"},
-		"an old version": {func(ctx context.Context) error {
-			return greet(ctx, at, &tls.Config{ServerName: securedHost, MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}) //nolint:gosec // it is refused
-		}, "tls_failure", "UNSUPPORTED_PROTOCOL"},
-		"a name that nobody serves": {func(ctx context.Context) error {
-			return greet(ctx, at, &tls.Config{ServerName: "other.example.com"})
-		}, "response_flags", "NR"},
-		"plain text":                        {func(ctx context.Context) error { return plainText(ctx, at) }, "tls_failure", "HTTP_REQUEST"},
-		"a client that stops in the middle": {func(ctx context.Context) error { return stopMidway(ctx, at) }, "details", "timeout"},
-	} {
+	for name, c := range failing(t, at) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := c.fail(t.Context()); err == nil {
+			if err := c.fail(t); err == nil {
 				t.Error("it is served")
 			}
 			live.Eventually(t, 30*time.Second, 500*time.Millisecond, func(context.Context) error {
@@ -105,6 +85,42 @@ func TestFailedConnections(t *testing.T) {
 			}
 		}
 	})
+}
+
+type failure struct {
+	fail        func(t *testing.T) error
+	field, says string
+}
+
+// failing are connections that come to no request. A field of their line tells the reason, with a part of what it says.
+func failing(t *testing.T, at string) map[string]failure {
+	t.Helper()
+	stranger := newAuthority(t).issue(t)
+	with := func(settings *tls.Config) func(t *testing.T) error {
+		return func(t *testing.T) error {
+			t.Helper()
+			return greet(t.Context(), at, settings)
+		}
+	}
+	return map[string]failure{
+		"a certificate of an unknown authority": {
+			with(&tls.Config{ServerName: securedHost, Certificates: []tls.Certificate{*stranger}}), "tls_failure", "CERTIFICATE_VERIFY_FAILED",
+		},
+		"no certificate": {with(&tls.Config{ServerName: securedHost}), "tls_failure", "PEER_DID_NOT_RETURN_A_CERTIFICATE"},
+		"an old version": {
+			with(&tls.Config{ServerName: securedHost, MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}), //nolint:gosec // it is refused
+			"tls_failure", "UNSUPPORTED_PROTOCOL",
+		},
+		"a name that nobody serves": {with(&tls.Config{ServerName: "other.example.com"}), "response_flags", "NR"},
+		"plain text": {func(t *testing.T) error {
+			t.Helper()
+			return plainText(t.Context(), at)
+		}, "tls_failure", "HTTP_REQUEST"},
+		"a client that stops in the middle": {func(t *testing.T) error {
+			t.Helper()
+			return stopMidway(t, at)
+		}, "details", "timeout"},
+	}
 }
 
 // failures are the lines of a proxy's access log about connections that failed before a request.
@@ -130,7 +146,7 @@ func (w *world) failures(t *testing.T, proxy *corev1.Pod) []map[string]any {
 
 // greet asks for the secured host with a client of some settings.
 func greet(ctx context.Context, at string, settings *tls.Config) error {
-	settings.InsecureSkipVerify = true
+	settings.InsecureSkipVerify = true //nolint:gosec // this is about clients
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: settings}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+at+"/", http.NoBody)
 	if err != nil {
@@ -161,34 +177,36 @@ func plainText(ctx context.Context, at string) error {
 	return response.Body.Close()
 }
 
-// stopMidway begins a handshake and waits. It returns an error when the proxy ended the connection after about ten seconds, none otherwise.
-func stopMidway(ctx context.Context, at string) error {
-	connection, err := new(net.Dialer).DialContext(ctx, "tcp", at)
+// stopMidway begins a handshake and waits for the proxy to end the connection, which is to take about ten seconds.
+func stopMidway(t *testing.T, at string) error {
+	t.Helper()
+	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", at)
 	if err != nil {
-		return nil //nolint:nilerr // it did not end as it should
+		t.Fatal(err)
 	}
 	defer func() { _ = connection.Close() }()
 	// The greeting goes out; what comes back is not read, so the handshake goes no further.
 	mute, hello := net.Pipe()
 	go func() {
-		_ = tls.Client(mute, &tls.Config{ServerName: securedHost, InsecureSkipVerify: true}).Handshake()
-	}() //nolint:gosec // it never ends
+		client := tls.Client(mute, &tls.Config{ServerName: securedHost, InsecureSkipVerify: true}) //nolint:gosec // the handshake never ends
+		_ = client.HandshakeContext(t.Context())
+	}()
 	defer func() { _ = mute.Close() }()
 	greeting := make([]byte, 16<<10)
 	n, err := hello.Read(greeting)
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		t.Fatal(err)
 	}
 	begin := time.Now()
 	if _, err := connection.Write(greeting[:n]); err != nil {
-		return nil //nolint:nilerr // as above
+		t.Fatal(err)
 	}
 	if err := connection.SetReadDeadline(begin.Add(30 * time.Second)); err != nil {
-		return nil //nolint:nilerr // as above
+		t.Fatal(err)
 	}
-	_, err = io.Copy(io.Discard, connection)
+	_, _ = io.Copy(io.Discard, connection)
 	if took := time.Since(begin); took < 8*time.Second || took > 15*time.Second {
-		return nil
+		t.Errorf("the connection ended after %s", took)
 	}
-	return errors.Join(errors.New("the connection was ended"), err)
+	return errors.New("the connection was ended")
 }

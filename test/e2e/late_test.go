@@ -85,7 +85,8 @@ func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, header [2]s
 			t.Fatal(err)
 		}
 	}
-	if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+	frame := http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}
+	if err := framer.WriteHeaders(frame); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -47,7 +47,8 @@ func checkFormat(field, format string) string {
 		}
 		parts := shape.FindStringSubmatch(format)
 		if parts == nil {
-			return fmt.Sprintf("%s: %q is not complete; write a command as %%RESPONSE_CODE%% or %%REQ(name)%%, and a per cent sign as %%%%", field, beginning(format))
+			return fmt.Sprintf("%s: %q is not complete; write a command as %%RESPONSE_CODE%% or %%REQ(name)%%, and a per cent sign as %%%%",
+				field, beginning(format))
 		}
 		if !served(parts[1], parts[2], parts[3]) {
 			return fmt.Sprintf("%s: %q is not served; see the list in docs/proxyconfig.md", field, parts[0])

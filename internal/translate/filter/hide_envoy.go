@@ -9,9 +9,9 @@ import (
 // EnvoyHeaders is how the names of headers begin in which Envoys tell each other about a request.
 const EnvoyHeaders = "x-envoy-"
 
-// HideEnvoy removes from answers what only Envoys tell each other, whether this proxy, a backend or a sidecar of the backend wrote it. Every
-// answer passes it last. The router's suppress_envoy_headers is no substitute: it leaves what backends write, and takes the path that the client
-// asked for from access logs and spans where a route rewrites it.
+// HideEnvoy removes from answers what only Envoys tell each other, whether this proxy, a backend or a sidecar of the backend wrote it.
+// Every answer passes it last. The router's suppress_envoy_headers is no substitute: it leaves what backends write, and takes the path
+// that the client asked for from access logs and spans where a route rewrites it.
 const HideEnvoy = "envoy.filters.http.header_mutation"
 
 var hideEnvoy = &headermutationv3.HeaderMutation{Mutations: &headermutationv3.Mutations{ResponseMutations: []*mutationv3.HeaderMutation{{

@@ -21,7 +21,8 @@ func TestHeadersOfProxiesAreTakenFromNoClient(t *testing.T) {
 			t.Parallel()
 			m := manager(t, listener.Listener(edge, port, nil).GetFilterChains()[0])
 			for _, header := range []string{
-				"forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port", "x-forwarded-prefix", "x-forwarded-client-cert",
+				"forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port", "x-forwarded-prefix",
+				"x-forwarded-client-cert",
 				"x-envoy-original-path", "x-envoy-upstream-rq-timeout-ms", "x-envoy-external-address", "x-envoy-something-new",
 			} {
 				if !removes(t, m, header) {
@@ -50,7 +51,8 @@ func removes(t *testing.T, m *hcmv3.HttpConnectionManager, header string) bool {
 		}
 		prototest.Valid(t, early)
 		for _, mutation := range early.GetMutations() {
-			if prefix := mutation.GetRemoveOnMatch().GetKeyMatcher().GetPrefix(); prefix != "" && strings.HasPrefix(header, prefix) || mutation.GetRemove() == header {
+			prefix := mutation.GetRemoveOnMatch().GetKeyMatcher().GetPrefix()
+			if prefix != "" && strings.HasPrefix(header, prefix) || mutation.GetRemove() == header {
 				return true
 			}
 		}

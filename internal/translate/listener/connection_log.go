@@ -20,8 +20,8 @@ var connectionFields = map[string]string{
 	"duration_ms":    "%DURATION%",
 }
 
-const connectionLine = `[%START_TIME%] "%LISTENER_NAME%" "%REQUESTED_SERVER_NAME%" %RESPONSE_FLAGS% %DURATION% "%DOWNSTREAM_REMOTE_ADDRESS%" ` +
-	`"%DOWNSTREAM_TRANSPORT_FAILURE_REASON%" "%CONNECTION_TERMINATION_DETAILS%"`
+const connectionLine = `[%START_TIME%] "%LISTENER_NAME%" "%REQUESTED_SERVER_NAME%" %RESPONSE_FLAGS% %DURATION% ` +
+	`"%DOWNSTREAM_REMOTE_ADDRESS%" "%DOWNSTREAM_TRANSPORT_FAILURE_REASON%" "%CONNECTION_TERMINATION_DETAILS%"`
 
 // connectionLogs writes down the connections of a port with TLS that fail before a request. Nothing else would tell of them.
 func connectionLogs(port ir.Port) []*accesslogv3.AccessLog {

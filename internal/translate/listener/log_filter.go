@@ -10,7 +10,8 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// fromStatus lets answers of a status and above be written down, and calls of gRPC that failed: the status of their answers is 200. Zero is for all.
+// fromStatus lets answers of a status and above be written down, and calls of gRPC that failed: the status of their answers is 200.
+// Zero is for all.
 func fromStatus(status uint32) *accesslogv3.AccessLogFilter {
 	if status == 0 {
 		return nil
@@ -24,7 +25,8 @@ func fromStatus(status uint32) *accesslogv3.AccessLogFilter {
 	return anyFilter(answered, failedCall)
 }
 
-// failedCall is a call of gRPC whose status is not OK. The content type is needed: to Envoy's filter a request of any other kind has failed.
+// failedCall is a call of gRPC whose status is not OK. The content type is needed: to Envoy's filter a request of any other kind has
+// failed.
 var failedCall = &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_AndFilter{AndFilter: &accesslogv3.AndFilter{
 	Filters: []*accesslogv3.AccessLogFilter{
 		{FilterSpecifier: &accesslogv3.AccessLogFilter_HeaderFilter{HeaderFilter: &accesslogv3.HeaderFilter{Header: &routev3.HeaderMatcher{
@@ -39,8 +41,8 @@ var failedCall = &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.Acce
 	},
 }}}
 
-// failedConnection is one that no chain serves, or whose TLS failed: a handshake with no common version, a client certificate that is refused,
-// plain text, a client that stops in the middle. All are looked at once, when a connection ends.
+// failedConnection is one that no chain serves, or whose TLS failed: a handshake with no common version, a client certificate that is
+// refused, plain text, a client that stops in the middle. All are looked at once, when a connection ends.
 var failedConnection = anyFilter(
 	&accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_ResponseFlagFilter{
 		ResponseFlagFilter: &accesslogv3.ResponseFlagFilter{Flags: []string{"NR"}},
@@ -54,5 +56,6 @@ var failedConnection = anyFilter(
 )
 
 func anyFilter(filters ...*accesslogv3.AccessLogFilter) *accesslogv3.AccessLogFilter {
-	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: &accesslogv3.OrFilter{Filters: filters}}}
+	either := &accesslogv3.OrFilter{Filters: filters}
+	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: either}}
 }

@@ -17,10 +17,12 @@ const (
 	connectionWindow = 16 * streamWindow
 )
 
-// noHost stands in for the Host header of an HTTP/1.0 request without one: only routes without hostnames serve it. RFC 2606 reserves the name.
+// noHost stands in for the Host header of an HTTP/1.0 request without one: only routes without hostnames serve it. RFC 2606 reserves
+// the name.
 const noHost = "http10.invalid"
 
-// http1Options lets old clients in. A connection with an invalid message is closed, which is Envoy's default: what follows cannot be trusted.
+// http1Options lets old clients in. A connection with an invalid message is closed, which is Envoy's default: what follows cannot be
+// trusted.
 func http1Options() *corev3.Http1ProtocolOptions {
 	return &corev3.Http1ProtocolOptions{
 		AcceptHttp_10:         true,

@@ -202,28 +202,40 @@ func TestTheRoutesOfANamespaceHaveRoomForSoMuchAtAGateway(t *testing.T) {
 		word    string
 	}{
 		{
-			"rules count for each hostname", func(l *limits.Limits) { l.Rules = 3 }, []string{hostRoute(1, "a.example.com"), two, hostRoute(3, "d.example.com")},
-			[]outcome.State{outcome.True, outcome.True, outcome.False}, "limit rules",
+			"rules count for each hostname", func(l *limits.Limits) { l.Rules = 3 },
+			[]string{hostRoute(1, "a.example.com"), two, hostRoute(3, "d.example.com")},
+			[]outcome.State{outcome.True, outcome.True, outcome.False},
+			"limit rules",
 		},
 		{
-			"all together fit", func(l *limits.Limits) { l.Rules = 4 }, []string{hostRoute(1, "a.example.com"), two, hostRoute(3, "d.example.com")},
-			[]outcome.State{outcome.True, outcome.True, outcome.True}, "",
+			"all together fit", func(l *limits.Limits) { l.Rules = 4 },
+			[]string{hostRoute(1, "a.example.com"), two, hostRoute(3, "d.example.com")},
+			[]outcome.State{outcome.True, outcome.True, outcome.True},
+			"",
 		},
 		{
-			"expressions", func(l *limits.Limits) { l.NamespaceExpressions = 50 }, []string{expression(1), expression(2), hostRoute(3, "a.example.com")},
-			[]outcome.State{outcome.True, outcome.True, outcome.True}, "",
+			"expressions", func(l *limits.Limits) { l.NamespaceExpressions = 50 },
+			[]string{expression(1), expression(2), hostRoute(3, "a.example.com")},
+			[]outcome.State{outcome.True, outcome.True, outcome.True},
+			"",
 		},
 		{
-			"too many expressions", func(l *limits.Limits) { l.NamespaceExpressions = 20 }, []string{expression(1), expression(2)},
-			[]outcome.State{outcome.True, outcome.False}, "limit namespaceExpressions",
+			"too many expressions", func(l *limits.Limits) { l.NamespaceExpressions = 20 },
+			[]string{expression(1), expression(2)},
+			[]outcome.State{outcome.True, outcome.False},
+			"limit namespaceExpressions",
 		},
 		{
-			"a backend that several routes use counts once", func(l *limits.Limits) { l.Backends = 1 }, []string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
-			[]outcome.State{outcome.True, outcome.True, outcome.False}, "limit backends",
+			"a backend that several routes use counts once", func(l *limits.Limits) { l.Backends = 1 },
+			[]string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
+			[]outcome.State{outcome.True, outcome.True, outcome.False},
+			"limit backends",
 		},
 		{
-			"the limit that is met first counts", func(l *limits.Limits) { l.Backends, l.Rules = 1, 1 }, []string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
-			[]outcome.State{outcome.True, outcome.False, outcome.False}, "limit rules",
+			"the limit that is met first counts", func(l *limits.Limits) { l.Backends, l.Rules = 1, 1 },
+			[]string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
+			[]outcome.State{outcome.True, outcome.False, outcome.False},
+			"limit rules",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

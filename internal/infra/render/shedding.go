@@ -18,12 +18,14 @@ const (
 
 	// defaultConnections is how many clients a proxy holds at a time, as Envoy's guide for edge proxies has it.
 	defaultConnections = 50_000
-	// The streams that hold the most memory are reset between these shares of the heap, the largest first. Stopping requests alone frees nothing:
-	// clients that do not read hold what is buffered for them, up to a window for each stream.
-	resetFrom, resetAll = 0.90, 0.98
+	// The streams that hold the most memory are reset between these shares of the heap, the largest first. Stopping requests alone
+	// frees nothing: clients that do not read hold what is buffered for them, up to a window for each stream. Envoy resets 50 in each
+	// thread whenever the share has changed, and none while it stays above the second; so there is room between the two.
+	resetFrom, resetAll = 0.88, 0.98
 	resetAction         = "envoy.overload_actions.reset_high_memory_stream"
-	// resetPower is where that begins: at 2^16 bytes, which is one less for Envoy's reckoning. Streams that do not stall hold less.
-	resetPower = 17
+	// resetPower divides streams into eight classes by what they hold: from 2^15 bytes, which is one power less by Envoy's reckoning,
+	// to 2^22. A stream that holds a whole window is in the fourth, which is reset from 93% of the heap.
+	resetPower = 16
 	// beside is the least that a proxy has for what is not on its heap: stacks, sockets' buffers, and the program that drains it.
 	beside = 32 << 20
 )

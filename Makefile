@@ -84,11 +84,16 @@ quickstart: ## Run the README's quickstart word for word
 DELIVERY ?=
 # Where they run: nothing for beside their Gateway, shared for one set of proxies for all Gateways of the suite.
 PLACEMENT ?=
-conformance: export TESTFLAGS := $(TESTFLAGS) $(if $(DELIVERY),-delivery=$(DELIVERY)) $(if $(PLACEMENT),-placement=$(PLACEMENT))
+conformance: export TESTFLAGS := $(TESTFLAGS) $(if $(DELIVERY),-delivery=$(DELIVERY)) $(if $(PLACEMENT),-placement=$(PLACEMENT)) \
+	$(if $(filter-out ipv4,$(FAMILY)),-family=$(FAMILY))
 
 .PHONY: conformance
 conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official suite and write the report (after make install CHANNEL=experimental; DELIVERY=files for files, PLACEMENT=shared for shared proxies)
 	hack/cluster-test.sh $(GOTESTSUM) conformance 45m $(call results,conformance)
+
+.PHONY: families
+families: $(GOTESTSUM) $(CLUSTER) ## Run the suite on a cluster of both IP families, its HTTP core on one of IPv6 alone, and the end-to-end tests about addresses on both (no cluster may run)
+	hack/families.sh
 
 .PHONY: e2e
 e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests

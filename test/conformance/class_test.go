@@ -23,6 +23,8 @@ import (
 var (
 	delivery  = flag.String("delivery", "", "files: run what GATEWAY-HTTP has in its core with proxies that are supplied by files")
 	placement = flag.String("placement", "", "shared: run everything with one set of proxies for all Gateways")
+	family    = flag.String("family", "",
+		"dual: run everything on a cluster of both IP families; ipv6: run what GATEWAY-HTTP has in its core on one of IPv6 alone")
 )
 
 // notShared is what Gateways can not have that share their proxies: a certificate of their own for backends, and labels of their own on anything but a Service, which is not
@@ -35,16 +37,26 @@ func choose(t *testing.T, options *suite.ConformanceOptions) bool {
 	switch {
 	case *delivery == "files":
 		// Files can do everything that xDS can, later: what is core is enough to show it.
-		options.ConformanceProfiles = []suite.ConformanceProfileName{suite.GatewayHTTPConformanceProfileName}
-		options.SupportedFeatures = []features.FeatureName{features.SupportGateway, features.SupportReferenceGrant, features.SupportHTTPRoute}
+		coreOfHTTP(options)
 		withClass(t, options, "files", v1alpha1.ProxyConfigSpec{Delivery: new(v1alpha1.DeliveryFiles)})
 	case strings.EqualFold(*placement, string(v1alpha1.PlacementShared)):
 		options.SupportedFeatures = slices.DeleteFunc(options.SupportedFeatures, func(f features.FeatureName) bool { return slices.Contains(notShared, f) })
 		withClass(t, options, "shared", v1alpha1.ProxyConfigSpec{Placement: new(v1alpha1.PlacementShared)})
+	case *family == "ipv6":
+		coreOfHTTP(options)
+		options.UsableNetworkAddresses = []gwv1.GatewaySpecAddress{usableAddress6}
+		options.UnusableNetworkAddresses = []gwv1.GatewaySpecAddress{unusableAddress6}
+	case *family == "dual":
 	default:
 		return true
 	}
 	return false
+}
+
+// coreOfHTTP has the suite run what GATEWAY-HTTP has in its core.
+func coreOfHTTP(options *suite.ConformanceOptions) {
+	options.ConformanceProfiles = []suite.ConformanceProfileName{suite.GatewayHTTPConformanceProfileName}
+	options.SupportedFeatures = []features.FeatureName{features.SupportGateway, features.SupportReferenceGrant, features.SupportHTTPRoute}
 }
 
 // parametersNamespace is where the parameters of a class lie.

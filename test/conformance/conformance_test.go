@@ -28,6 +28,9 @@ const (
 var (
 	usableAddress   = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "198.18.200.250"}
 	unusableAddress = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "192.0.2.1"}
+
+	usableAddress6   = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "2001:2:0:c8::fa"}
+	unusableAddress6 = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "2001:db8::1"}
 )
 
 // TestConformance runs the suite with its own timeouts and clean-up. It is not parallel, because the suite orders its tests itself.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,16 +43,21 @@ func TestAddressRoutability(t *testing.T) {
 		}
 		return nil
 	})
-	addresses := gateway.Status.Addresses
-	if len(addresses) != 1 || addresses[0].Routability == nil || *addresses[0].Routability != gwv1.GatewayAddressRoutabilityCluster {
-		t.Fatalf("its addresses are %+v", addresses)
+	var addresses []string
+	for _, address := range gateway.Status.Addresses {
+		if address.Routability == nil || *address.Routability != gwv1.GatewayAddressRoutabilityCluster {
+			t.Fatalf("its addresses are %+v", gateway.Status.Addresses)
+		}
+		addresses = append(addresses, address.Value)
 	}
 	var service corev1.Service
 	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "inside-" + live.GatewayClass}, &service); err != nil {
 		t.Fatalf("get its Service: %v", err)
 	}
-	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.ClusterIP != addresses[0].Value {
-		t.Errorf("its Service is a %s with %s, and the Gateway says %s", service.Spec.Type, service.Spec.ClusterIP, addresses[0].Value)
+	if service.Spec.Type != corev1.ServiceTypeClusterIP || !slices.Equal(service.Spec.ClusterIPs, addresses) {
+		t.Errorf("its Service is a %s with %v, and the Gateway says %v", service.Spec.Type, service.Spec.ClusterIPs, addresses)
 	}
-	w.WaitServed(t, addresses[0].Value, "inside.example.com")
+	for _, address := range addresses {
+		w.WaitServed(t, address, "inside.example.com")
+	}
 }

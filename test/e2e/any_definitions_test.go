@@ -127,7 +127,7 @@ func (w *world) checkGRPC(t *testing.T, address string) time.Duration {
 			}}}}},
 		},
 	})
-	connection, err := grpc.NewClient(address+":80", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("grpc.example.com"))
+	connection, err := grpc.NewClient(live.Host(address)+":80", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("grpc.example.com"))
 	if err != nil {
 		t.Fatal(err)
 	}

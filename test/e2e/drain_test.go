@@ -72,7 +72,7 @@ func (w *world) slowRequest(t *testing.T, address, host string, takes time.Durat
 	ended := make(chan error, 1)
 	go func() {
 		ended <- func() error {
-			request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, fmt.Sprintf("http://%s/?delay=%s", address, takes), http.NoBody)
+			request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, fmt.Sprintf("http://%s/?delay=%s", live.Host(address), takes), http.NoBody)
 			if err != nil {
 				return fmt.Errorf("make a request: %w", err)
 			}

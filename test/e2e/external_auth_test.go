@@ -112,7 +112,7 @@ type reply struct {
 
 // ask posts a body through a Gateway on a connection of its own.
 func (w *world) ask(ctx context.Context, address, host, body string, headers map[string]string) (reply, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/", strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+live.Host(address)+"/", strings.NewReader(body))
 	if err != nil {
 		return reply{}, fmt.Errorf("make a request to %s: %w", address, err)
 	}

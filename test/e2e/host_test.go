@@ -80,7 +80,7 @@ func answeredBy(ctx context.Context, c *http.Client, address, target string) (st
 	if err != nil {
 		return "", err
 	}
-	request.Host, request.URL.Host = request.URL.Host, address
+	request.Host, request.URL.Host = request.URL.Host, live.Host(address)
 	response, err := c.Do(request)
 	if err != nil {
 		return "", err

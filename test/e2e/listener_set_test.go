@@ -32,7 +32,7 @@ func TestListenerSet(t *testing.T) {
 	w.allowListenerSets(t, "gateway")
 
 	run := load.Start(t.Context(), load.Plan{
-		URL: "http://" + address + "/", Host: "own.example.com",
+		URL: "http://" + live.Host(address) + "/", Host: "own.example.com",
 		Rate: 100, Workers: 32, Timeout: 5 * time.Second, MaxDuration: 3 * time.Minute,
 	})
 	set := w.httpsSet(t, "set", "gateway", "set.example.com")

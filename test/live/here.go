@@ -3,6 +3,7 @@ package live
 import (
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,11 +43,19 @@ func (w *World) ListenHere(t *testing.T, name string) net.Listener {
 		},
 		&discoveryv1.EndpointSlice{
 			ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
-			AddressType: discoveryv1.AddressTypeIPv4,
+			AddressType: addressType(address),
 			Ports:       []discoveryv1.EndpointPort{{Name: new("here"), Port: new(port)}},
 			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
 		})
 	return listener
+}
+
+// addressType is that of the slices in which an address can be.
+func addressType(address string) discoveryv1.AddressType {
+	if strings.Contains(address, ":") {
+		return discoveryv1.AddressTypeIPv6
+	}
+	return discoveryv1.AddressTypeIPv4
 }
 
 // NodeAddress is the address of the node that the test runs on.

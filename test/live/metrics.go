@@ -16,7 +16,7 @@ type Metrics map[string]float64
 
 // ReadMetrics asks a controller.
 func ReadMetrics(ctx context.Context, controller *corev1.Pod) (Metrics, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+controller.Status.PodIP+":8080/metrics", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+Host(controller.Status.PodIP)+":8080/metrics", http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for metrics: %w", controller.Name, err)
 	}

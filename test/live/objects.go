@@ -24,13 +24,18 @@ const EchoPort = 3000
 // Gateway creates a Gateway with one HTTP listener and returns its address once it is programmed.
 func (w *World) Gateway(t *testing.T, name string) string {
 	t.Helper()
-	return w.Programmed(t, &gwv1.Gateway{
+	return w.Programmed(t, GatewayOf(name))
+}
+
+// GatewayOf is a Gateway with one HTTP listener.
+func GatewayOf(name string) *gwv1.Gateway {
+	return &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: gwv1.GatewaySpec{
 			GatewayClassName: GatewayClass,
 			Listeners:        []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
 		},
-	})
+	}
 }
 
 // Programmed creates a Gateway and returns its address once it is programmed.

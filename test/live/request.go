@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -24,9 +25,17 @@ func (a *Answer) Read(content []byte) error {
 	return nil
 }
 
+// Host is an address as URLs have it. One that has a port, as [net.JoinHostPort] writes it, stays as it is.
+func Host(address string) string {
+	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is6() {
+		return "[" + address + "]"
+	}
+	return address
+}
+
 // Request sends one request through a Gateway on a connection of its own.
 func (w *World) Request(ctx context.Context, address, host string) (Answer, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+Host(address)+"/", http.NoBody)
 	if err != nil {
 		return Answer{}, fmt.Errorf("make a request to %s: %w", address, err)
 	}

@@ -25,7 +25,7 @@ func ServedSecurely(ctx context.Context, address, host string) error {
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{ServerName: host, InsecureSkipVerify: true}, //nolint:gosec // the certificate is looked at below
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+Host(address)+"/", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("make a request to %s: %w", address, err)
 	}

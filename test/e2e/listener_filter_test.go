@@ -81,7 +81,7 @@ func TestListenerFilters(t *testing.T) {
 		t.Error("a filter ran behind one that refused the request")
 	}
 	stop()
-	expect("nobody passes while there is nobody to ask", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusForbidden, "", "[]")
+	expect("nobody passes while there is nobody to ask", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusServiceUnavailable, "", "[]")
 	w.breakFilter(t)
 	expect("nobody passes when there is no such server", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusInternalServerError, "", "[]")
 	expect("the other listener goes on", freeHost, map[string]string{"X-User": "zoe"}, http.StatusOK, "zoe", "[]")

@@ -82,7 +82,7 @@ type Match struct {
 	Method  string
 	Headers []NamedMatch
 	Query   []NamedMatch
-	// GRPC says that the rule is for gRPC.
+	// GRPC says that the rule is for gRPC. It takes other requests too.
 	GRPC bool
 	// Preflight says that the match is [Match.OfPreflight] of another.
 	Preflight bool

@@ -43,7 +43,8 @@ func TestSharesOfBackendsThatRewrite(t *testing.T) {
 		})
 		refs = append(refs, gwv1.HTTPBackendRef{
 			BackendRef: gwv1.BackendRef{
-				BackendObjectReference: gwv1.BackendObjectReference{Name: gwv1.ObjectName(name), Port: new(gwv1.PortNumber(80))}, Weight: new(int32(i + 1)),
+				BackendObjectReference: gwv1.BackendObjectReference{Name: gwv1.ObjectName(name), Port: new(gwv1.PortNumber(80))},
+				Weight:                 new(int32(i + 1)),
 			},
 			Filters: []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterURLRewrite, URLRewrite: &gwv1.HTTPURLRewriteFilter{
 				Path: &gwv1.HTTPPathModifier{Type: gwv1.FullPathHTTPPathModifier, ReplaceFullPath: &path},

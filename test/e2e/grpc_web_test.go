@@ -23,7 +23,7 @@ func (w *world) serveGRPC(t *testing.T, name string) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: protocols, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+	handler := func(response http.ResponseWriter, request *http.Request) {
 		_, _ = io.Copy(io.Discard, request.Body)
 		content := request.Header.Get("Content-Type")
 		response.Header().Set("X-Content", content)
@@ -34,7 +34,8 @@ func (w *world) serveGRPC(t *testing.T, name string) {
 		response.Header().Set("Trailer", "Grpc-Status")
 		_, _ = response.Write(emptyMessage)
 		response.Header().Set("Grpc-Status", "0")
-	})}
+	}
+	server := &http.Server{Protocols: protocols, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(handler)}
 	listener := w.ListenHere(t, name)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -46,7 +47,8 @@ func TestGRPCWeb(t *testing.T) {
 	w := newWorld(t)
 	w.serveGRPC(t, "grpc")
 	address := w.Gateway(t, "gateway")
-	w.Make(t, grpcRoute("calls", "grpc-web.example.com", grpcRule("a.B", "grpc")), live.HTTPRoute("plain", "gateway", "*.plain.example.com", "grpc"))
+	w.Make(t, grpcRoute("calls", "grpc-web.example.com", grpcRule("a.B", "grpc")))
+	w.Route(t, "plain", "gateway", "*.plain.example.com", "grpc")
 	for _, c := range []struct{ host, content, saw string }{
 		{"grpc-web.example.com", "application/grpc-web+proto", "application/grpc"},
 		{"GRPC-Web.example.com", "application/grpc-web+proto", "application/grpc"},

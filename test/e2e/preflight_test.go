@@ -15,8 +15,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestPreflightOfARuleWithAMethod asks what browsers ask before a request, of a rule with CORS and a method. A rule for OPTIONS of the user gets what it
-// names, and a listener that has an authorization server asked about everything lets preflights pass, and nothing else.
+// TestPreflightOfARuleWithAMethod asks what browsers ask before a request, of a rule with CORS and a method. A rule for OPTIONS of the
+// user gets what it names, and a listener that has an authorization server asked about everything lets preflights pass, and nothing else.
 func TestPreflightOfARuleWithAMethod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,11 +42,15 @@ func TestPreflightOfARuleWithAMethod(t *testing.T) {
 		}},
 	})
 	path := "/api"
-	match := gwv1.HTTPRouteMatch{Path: &gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: &path}, Method: new(gwv1.HTTPMethodPost)}
+	match := gwv1.HTTPRouteMatch{
+		Path: &gwv1.HTTPPathMatch{Type: new(gwv1.PathMatchPathPrefix), Value: &path}, Method: new(gwv1.HTTPMethodPost),
+	}
 	for _, host := range []string{open, own, closed} {
 		route := live.HTTPRoute("cors-"+host[:3], "gateway", host, "echo")
 		route.Spec.Rules[0].Matches = []gwv1.HTTPRouteMatch{match}
-		route.Spec.Rules[0].Filters = []gwv1.HTTPRouteFilter{{Type: gwv1.HTTPRouteFilterCORS, CORS: &gwv1.HTTPCORSFilter{AllowOrigins: []gwv1.CORSOrigin{"https://app.example"}}}}
+		route.Spec.Rules[0].Filters = []gwv1.HTTPRouteFilter{{
+			Type: gwv1.HTTPRouteFilterCORS, CORS: &gwv1.HTTPCORSFilter{AllowOrigins: []gwv1.CORSOrigin{"https://app.example"}},
+		}}
 		if host == own {
 			rule := *route.Spec.Rules[0].DeepCopy()
 			rule.Filters, rule.Matches[0].Method = nil, new(gwv1.HTTPMethodOptions)

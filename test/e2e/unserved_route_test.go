@@ -26,8 +26,8 @@ func get(ctx context.Context, address, host, path string, want int) (live.RawAns
 	return answer, err
 }
 
-// TestRouteThatCannotBeServedKeepsItsRequests has a route whose only rule has a filter that nothing serves, beside a wider one for the same host. However
-// its path and host are spelled, no request of it is served by the wider route.
+// TestRouteThatCannotBeServedKeepsItsRequests has a route whose only rule has a filter that nothing serves, beside a wider one for the
+// same host. However its path and host are spelled, no request of it is served by the wider route.
 func TestRouteThatCannotBeServedKeepsItsRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +59,9 @@ func TestRouteThatCannotBeServedKeepsItsRequests(t *testing.T) {
 	if _, err := get(t.Context(), address, host+".", "/other", http.StatusOK); err != nil {
 		t.Error(err)
 	}
-	for spelled, plain := range map[string]string{"/%2Fadmin": "/admin", "/x/..%2fadmin": "/admin", "/%5cadmin": "/admin", "/%2f%2Fother": "/other"} {
+	for spelled, plain := range map[string]string{
+		"/%2Fadmin": "/admin", "/x/..%2fadmin": "/admin", "/%5cadmin": "/admin", "/%2f%2Fother": "/other",
+	} {
 		answer, err := get(t.Context(), address, host, spelled, http.StatusTemporaryRedirect)
 		if err != nil || answer.Header.Get("Location") != plain {
 			t.Errorf("%s is redirected to %q, %v; want %s", spelled, answer.Header.Get("Location"), err, plain)

@@ -49,7 +49,8 @@ func RawHTTP1(ctx context.Context, address string, config *tls.Config, text stri
 	return RawAnswer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
 }
 
-// RawHTTP2 sends one request of these header fields, in pairs, and reads the answer. Without a tls.Config it is HTTP/2 with prior knowledge.
+// RawHTTP2 sends one request of these header fields, in pairs, and reads the answer. Without a tls.Config it is HTTP/2 with prior
+// knowledge.
 func RawHTTP2(ctx context.Context, address string, config *tls.Config, body []byte, fields ...string) (RawAnswer, error) {
 	if config != nil {
 		config = config.Clone()
@@ -111,7 +112,9 @@ func readStream(framer *http2.Framer) (RawAnswer, error) {
 		case *http2.GoAwayFrame:
 			return answer, fmt.Errorf("the connection ends: %s", f.ErrCode)
 		}
-		if h := frame.Header(); h.StreamID == 1 && (h.Type == http2.FrameData || h.Type == http2.FrameHeaders) && h.Flags.Has(http2.FlagDataEndStream) {
+		h := frame.Header()
+		part := h.StreamID == 1 && (h.Type == http2.FrameData || h.Type == http2.FrameHeaders)
+		if part && h.Flags.Has(http2.FlagDataEndStream) {
 			return answer, nil
 		}
 	}

@@ -29,7 +29,8 @@ type meaning struct {
 	webSocket bool
 }
 
-// meanings are those of the standard, and the names that service meshes and clouds have in common, in lower case. What is not here says nothing.
+// meanings are those of the standard, and the names that service meshes and clouds have in common, in lower case. What is not here says
+// nothing.
 var meanings = map[string]meaning{
 	appProtocolH2C: {protocol: ir.BackendHTTP2},
 	appProtocolWS:  {protocol: ir.BackendHTTP1, webSocket: true},

@@ -72,8 +72,8 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 	return rules
 }
 
-// preflight answers what browsers ask before they send a request. The filter answers all of them, if only there is a backend that they could
-// be sent to; none is.
+// preflight answers what browsers ask before they send a request. The filter answers all of them, if only there is a backend that they
+// could be sent to; none is.
 func (a action) preflight() action {
 	return action{cors: a.cors, responseHeaders: a.responseHeaders, forward: &ir.Forward{Backends: []ir.WeightedBackend{{Weight: 1}}}}
 }

@@ -33,7 +33,8 @@ func (in Inputs) closed(v *store.View, kind store.Kind, meta *metav1.ObjectMeta,
 	}
 	if kind == store.HTTPRoute || kind == store.GRPCRoute {
 		r.Attachments, r.listeners = b.attachments, b.listeners
-		r.Rules = []Rule{failing(string(kind)).rule(fmt.Sprintf("%s/%s/0/0", kind, r.Name), ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}})}
+		everything := ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
+		r.Rules = []Rule{failing(string(kind)).rule(fmt.Sprintf("%s/%s/0/0", kind, r.Name), everything)}
 	}
 	return r
 }

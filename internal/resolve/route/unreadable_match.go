@@ -21,8 +21,8 @@ func guards(filters []gwv1.HTTPRouteFilter) bool {
 	return slices.ContainsFunc(filters, func(f gwv1.HTTPRouteFilter) bool { return !slices.Contains(harmless, f.Type) })
 }
 
-// meant is a match for all that a match which can not be read may mean: its path, whatever the headers and parameters, or the paths that begin as its
-// expression does. It is false where that would be everything.
+// meant is a match for all that a match which can not be read may mean: its path, whatever the headers and parameters, or the paths that
+// begin as its expression does. It is false where that would be everything.
 func meant(m ir.Match) (ir.Match, bool) {
 	wide := ir.Match{Path: m.Path, GRPC: m.GRPC}
 	if m.Path.Kind != ir.Regex {

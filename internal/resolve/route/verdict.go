@@ -51,10 +51,11 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 			}
 		}
 		if len(w.invalid) > 0 && !refused {
+			answer := cmp.Or(w.answer, fmt.Sprintf("these requests are answered %d", failure(r.Kind).StatusCode))
 			parent.Conditions = append(parent.Conditions, outcome.Condition{
 				Type: string(gwv1.RouteConditionPartiallyInvalid), State: outcome.True,
 				Reason:  string(gwv1.RouteReasonUnsupportedValue),
-				Message: fmt.Sprintf("Dropped Rule: %s: %s", cmp.Or(w.answer, fmt.Sprintf("these requests are answered %d", failure(r.Kind).StatusCode)), strings.Join(w.invalid, "; ")),
+				Message: fmt.Sprintf("Dropped Rule: %s: %s", answer, strings.Join(w.invalid, "; ")),
 			})
 		}
 		parent.Conditions = append(parent.Conditions, w.resolvedRefs())

@@ -72,8 +72,6 @@ func compare(m *matcherv3.StringMatcher, value string) bool {
 	switch by := m.GetMatchPattern().(type) {
 	case *matcherv3.StringMatcher_Exact:
 		return value == by.Exact
-	case *matcherv3.StringMatcher_Prefix:
-		return strings.HasPrefix(value, by.Prefix)
 	case *matcherv3.StringMatcher_SafeRegex:
 		return whole(by.SafeRegex.GetRegex(), value)
 	default:

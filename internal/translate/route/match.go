@@ -9,13 +9,9 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// grpcContent is what gRPC calls have, those of gRPC-Web included.
-var grpcContent = headerMatch(ir.NamedMatch{Name: "content-type", StringMatch: ir.StringMatch{Kind: ir.Prefix, Value: "application/grpc"}})
-
-// match completes a match on the path with the rest of the conditions. A GRPCRoute has its hosts for itself, so its rules take what else comes
-// there too: Connect, and what browsers ask before gRPC-Web. One that only answers an error may stand beside others, and takes gRPC alone.
-func match(path *routev3.RouteMatch, rule *ir.Rule) *routev3.RouteMatch {
-	m := &rule.Match
+// match completes a match on the path with the rest of the conditions. A GRPCRoute has its hosts for itself, so its rules take what else
+// comes there too: Connect, and what browsers ask before gRPC-Web.
+func match(path *routev3.RouteMatch, m *ir.Match) *routev3.RouteMatch {
 	if m.Method != "" {
 		path.Headers = append(path.Headers, headerMatch(ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Value: m.Method}}))
 	}
@@ -29,9 +25,6 @@ func match(path *routev3.RouteMatch, rule *ir.Rule) *routev3.RouteMatch {
 				StringMatch: stringMatch(parameter.StringMatch),
 			},
 		})
-	}
-	if m.GRPC && rule.Forward == nil {
-		path.Headers = append(path.Headers, grpcContent)
 	}
 	return path
 }

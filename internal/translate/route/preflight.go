@@ -12,8 +12,8 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/filter"
 )
 
-// withPreflights gives rules with CORS a rule of its own for preflights, where a host has requests pass filters before routing. Browsers send no
-// credentials with a preflight, so no authorization server can let it pass, and it reaches nothing but the filter that answers it.
+// withPreflights gives rules with CORS a rule of its own for preflights, where a host has requests pass filters before routing. Browsers
+// send no credentials with a preflight, so no authorization server can let it pass, and it reaches nothing but the filter that answers it.
 func withPreflights(host *ir.VirtualHost) []ir.Rule {
 	if len(host.Filters) == 0 {
 		return host.Rules
@@ -36,8 +36,8 @@ func withPreflights(host *ir.VirtualHost) []ir.Rule {
 // noMethod is the method of no request.
 const noMethod = "-"
 
-// passFilters has the requests of a route pass no filter before routing. To switch the filters off is not enough: a request whose host is found
-// late has them already.
+// passFilters has the requests of a route pass no filter before routing. To switch the filters off is not enough: a request whose host is
+// found late has them already.
 func passFilters(r *routev3.Route, filters []ir.ExternalAuth) {
 	for place := range filters {
 		if filters[place].Backend == "" {

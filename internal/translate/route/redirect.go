@@ -50,8 +50,8 @@ func redirectHost(domain string, r *ir.Redirect) string {
 // hostWithPort is the Host of a request that names a port.
 var hostWithPort = headerMatch(ir.NamedMatch{Name: ":authority", StringMatch: ir.StringMatch{Kind: ir.Regex, Value: ".*:[0-9]+"}})
 
-// withoutPort puts before each match of a redirect that wants no port, below a wildcard, another for requests whose Host has one. Envoy drops a
-// port only for another, so the Location of these names the port of the scheme.
+// withoutPort puts before each match of a redirect that wants no port, below a wildcard, another for requests whose Host has one. Envoy
+// drops a port only for another, so the Location of these names the port of the scheme.
 func withoutPort(host *ir.VirtualHost, rule *ir.Rule, all []variant) []variant {
 	r := rule.Redirect
 	if r == nil || r.Hostname != "" || r.Port != 0 || !strings.HasPrefix(host.Domain, "*") {

@@ -76,7 +76,7 @@ func answer(rule *ir.Rule, match *routev3.RouteMatch) *routev3.Route {
 }
 
 func route(host *ir.VirtualHost, rule *ir.Rule, v variant) *routev3.Route {
-	r := &routev3.Route{Name: rule.Name, Match: match(v.match, rule)}
+	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match)}
 	r.ResponseHeadersToAdd, r.ResponseHeadersToRemove = headers(rule.ResponseHeaders)
 	cors(r, rule.CORS)
 	switch {

@@ -12,14 +12,15 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// BackendTLSPolicyInvalidResolvedRefs looks at a route whose backend has a policy that can not be met. A BackendRef is invalid if "a BackendTLSPolicy is
-// present that refers to the Service, and the implementation is unable to meet the requirement", and then "the implementation MUST ensure the
-// `ResolvedRefs` Condition on the Route is set to `status: False`".
+// BackendTLSPolicyInvalidResolvedRefs looks at a route whose backend has a policy that can not be met. A BackendRef is invalid if "a
+// BackendTLSPolicy is present that refers to the Service, and the implementation is unable to meet the requirement", and then "the
+// implementation MUST ensure the `ResolvedRefs` Condition on the Route is set to `status: False`".
 var BackendTLSPolicyInvalidResolvedRefs = confsuite.ConformanceTest{
-	ShortName:   "BackendTLSPolicyInvalidResolvedRefs",
-	Description: "An HTTPRoute whose backend has a BackendTLSPolicy that can not be met has ResolvedRefs False, and its requests get a 5xx response",
-	Manifests:   []string{"backendtlspolicy-invalid-resolvedrefs.yaml"},
-	Features:    []features.FeatureName{features.SupportGateway, features.SupportHTTPRoute, features.SupportBackendTLSPolicy},
+	ShortName: "BackendTLSPolicyInvalidResolvedRefs",
+	Description: "An HTTPRoute whose backend has a BackendTLSPolicy that can not be met has ResolvedRefs False, " +
+		"and its requests get a 5xx response",
+	Manifests: []string{"backendtlspolicy-invalid-resolvedrefs.yaml"},
+	Features:  []features.FeatureName{features.SupportGateway, features.SupportHTTPRoute, features.SupportBackendTLSPolicy},
 	Test: func(t *testing.T, suite *confsuite.ConformanceTestSuite) {
 		ns := confsuite.InfrastructureNamespace
 		routeNN := types.NamespacedName{Name: "backendtlspolicy-invalid-resolvedrefs", Namespace: ns}

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// GRPCRouteBackendProtocolWebSocket looks at an appProtocol that a GRPCRoute can not speak: "Implementations MUST ... set the "ResolvedRefs"
-// Condition to status "False" with the "UnsupportedProtocol" reason."
+// GRPCRouteBackendProtocolWebSocket looks at an appProtocol that a GRPCRoute can not speak: "Implementations MUST ... set the
+// "ResolvedRefs" Condition to status "False" with the "UnsupportedProtocol" reason."
 var GRPCRouteBackendProtocolWebSocket = confsuite.ConformanceTest{
 	ShortName:   "GRPCRouteBackendProtocolWebSocket",
 	Description: "A GRPCRoute whose backend has the appProtocol kubernetes.io/ws has ResolvedRefs False with reason UnsupportedProtocol",

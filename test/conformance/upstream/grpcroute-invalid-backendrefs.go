@@ -17,8 +17,8 @@ import (
 // callsOfShare is enough for both halves of a weighted rule to be seen.
 const callsOfShare = 40
 
-// GRPCRouteInvalidBackendRefs looks at backends of a GRPCRoute that are invalid: requests that would have been routed there "MUST receive an
-// `UNAVAILABLE` status", and so must the share of an invalid one among valid ones.
+// GRPCRouteInvalidBackendRefs looks at backends of a GRPCRoute that are invalid: requests that would have been routed there "MUST receive
+// an `UNAVAILABLE` status", and so must the share of an invalid one among valid ones.
 var GRPCRouteInvalidBackendRefs = confsuite.ConformanceTest{
 	ShortName:   "GRPCRouteInvalidBackendRefs",
 	Description: "Calls to invalid backends of a GRPCRoute, and the share of an invalid one among valid ones, get the status UNAVAILABLE",
@@ -31,7 +31,9 @@ var GRPCRouteInvalidBackendRefs = confsuite.ConformanceTest{
 		gwAddr := kubernetes.GatewayAndRoutesMustBeAccepted(
 			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN), &v1.GRPCRoute{}, true, routeNN,
 		)
-		grpcRouteMustHaveCondition(t, suite, routeNN, metav1.Condition{Type: string(v1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse})
+		grpcRouteMustHaveCondition(t, suite, routeNN, metav1.Condition{
+			Type: string(v1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse,
+		})
 		host := &grpc.RequestMetadata{Authority: "grpc-invalid-backends.example"}
 		unavailable := grpc.Response{Code: codes.Unavailable}
 		t.Run("a backend that does not exist", func(t *testing.T) {

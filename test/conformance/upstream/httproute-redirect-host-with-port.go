@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// HTTPRouteRedirectHostWithPort looks at redirects of requests whose Host names a port: "If redirect scheme is not-empty, the redirect port MUST be
-// the well-known port associated with the redirect scheme."
+// HTTPRouteRedirectHostWithPort looks at redirects of requests whose Host names a port: "If redirect scheme is not-empty, the redirect
+// port MUST be the well-known port associated with the redirect scheme."
 var HTTPRouteRedirectHostWithPort = confsuite.ConformanceTest{
 	ShortName:   "HTTPRouteRedirectHostWithPort",
 	Description: "A redirect to another scheme, of an HTTPRoute without hostnames, does not keep the port that the Host of the request names",
@@ -21,9 +21,13 @@ var HTTPRouteRedirectHostWithPort = confsuite.ConformanceTest{
 	Test: func(t *testing.T, suite *confsuite.ConformanceTestSuite) {
 		ns := confsuite.InfrastructureNamespace
 		gwNN := types.NamespacedName{Name: "same-namespace", Namespace: ns}
-		gwAddr := kubernetes.GatewayAndHTTPRoutesMustBeAccepted(t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN),
-			types.NamespacedName{Name: "redirect-any-host", Namespace: ns}, types.NamespacedName{Name: "redirect-wildcard-host", Namespace: ns})
-		for _, host := range []string{"redirect-any.example:8080", "redirect-any.example", "a.redirect-wildcard.example:8080", "a.redirect-wildcard.example"} {
+		gwAddr := kubernetes.GatewayAndHTTPRoutesMustBeAccepted(
+			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN),
+			types.NamespacedName{Name: "redirect-any-host", Namespace: ns}, types.NamespacedName{Name: "redirect-wildcard-host", Namespace: ns},
+		)
+		for _, host := range []string{
+			"redirect-any.example:8080", "redirect-any.example", "a.redirect-wildcard.example:8080", "a.redirect-wildcard.example",
+		} {
 			t.Run(host, func(t *testing.T) {
 				t.Parallel()
 				http.MakeRequestAndExpectEventuallyConsistentResponse(t, suite.RoundTripper, suite.TimeoutConfig, gwAddr, http.ExpectedResponse{

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// HTTPRouteUnknownFilterKeepsRequests looks at the requests of a filter that can not be resolved: it "MUST NOT be skipped. Instead, requests
-// that would have been processed by that filter MUST receive a HTTP error response."
+// HTTPRouteUnknownFilterKeepsRequests looks at the requests of a filter that can not be resolved: it "MUST NOT be skipped. Instead,
+// requests that would have been processed by that filter MUST receive a HTTP error response."
 var HTTPRouteUnknownFilterKeepsRequests = confsuite.ConformanceTest{
 	ShortName: "HTTPRouteUnknownFilterKeepsRequests",
 	Description: "Requests of an HTTPRoute whose only rule has an ExtensionRef filter that can not be resolved get an error, " +

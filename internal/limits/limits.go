@@ -39,7 +39,8 @@ type Limits struct {
 func Defaults() Limits {
 	return Limits{
 		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, Rules: 500_000,
-		NamespaceExpressions: 5_000_000, Backends: 10_000, Endpoints: 10_000, NamespaceEndpoints: 200_000, RepeatedRules: 100_000, Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256,
+		NamespaceExpressions: 5_000_000, Backends: 10_000, Endpoints: 10_000, NamespaceEndpoints: 200_000, RepeatedRules: 100_000,
+		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256,
 	}
 }
 
@@ -47,7 +48,8 @@ func Defaults() Limits {
 func (l *Limits) names() map[string]*int {
 	return map[string]*int{
 		"expression": &l.Expression, "expressions": &l.Expressions, "hostRules": &l.HostRules, "hostExpressions": &l.HostExpressions,
-		"routes": &l.Routes, "rules": &l.Rules, "namespaceExpressions": &l.NamespaceExpressions, "backends": &l.Backends,
+		"routes": &l.Routes, "rules": &l.Rules, "namespaceExpressions": &l.NamespaceExpressions,
+		"backends":  &l.Backends,
 		"endpoints": &l.Endpoints, "namespaceEndpoints": &l.NamespaceEndpoints, "repeatedRules": &l.RepeatedRules, "listeners": &l.Listeners, "namespaceListeners": &l.NamespaceListeners,
 		"externalHostnames": &l.ExternalHostnames,
 	}

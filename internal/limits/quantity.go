@@ -16,7 +16,8 @@ const (
 
 // quantityFields are the fields of proxies, and of patches of their workloads, that hold quantities, at whatever depth.
 var quantityFields = map[string]bool{
-	"resources": true, "requests": true, "limits": true, "autoscaling": true, "sizeLimit": true, "divisor": true, "capacity": true, "volumeClaimTemplate": true,
+	"resources": true, "requests": true, "limits": true, "autoscaling": true,
+	"sizeLimit": true, "divisor": true, "capacity": true, "volumeClaimTemplate": true,
 }
 
 // CheckQuantities finds the first quantity in the JSON of an object that is too long to be read. It reads none of them.

@@ -9,8 +9,8 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/route"
 )
 
-// shortEndpoints are the backends of which not all endpoints are served, with the limit that is in the way. The endpoint lane finds them, and
-// the configuration lane tells the routes.
+// shortEndpoints are the backends of which not all endpoints are served, with the limit that is in the way. The endpoint lane finds them,
+// and the configuration lane tells the routes.
 type shortEndpoints struct {
 	mu        sync.Mutex
 	byBackend map[string]string
@@ -37,11 +37,12 @@ func (s *shortEndpoints) get() map[string]string {
 func (g *graph) noticeEndpoints(all notices, short map[string]string) {
 	for name, limit := range short {
 		backend, _ := ir.ParseBackend(name)
-		message := fmt.Sprintf("%s has more endpoints than the %d that are served; spread them over several Services, or ask the operator for more (limit %s)",
-			backend.Target(), g.objects.Limits.Endpoints, limit)
+		message := fmt.Sprintf("%s has more endpoints than the %d that are served; spread them over several Services, "+
+			"or ask the operator for more (limit %s)", backend.Target(), g.objects.Limits.Endpoints, limit)
 		if limit == limitNamespaceEndpoints {
-			message = fmt.Sprintf("%s has no endpoints: the Services of namespace %s have more than %d on all their ports together, and this is one of the youngest; "+
-				"delete some, or ask the operator for more (limit %s)", backend.Target(), backend.Object.Namespace, g.objects.Limits.NamespaceEndpoints, limit)
+			message = fmt.Sprintf("%s has no endpoints: the Services of namespace %s have more than %d on all their ports together, "+
+				"and this is one of the youngest; delete some, or ask the operator for more (limit %s)",
+				backend.Target(), backend.Object.Namespace, g.objects.Limits.NamespaceEndpoints, limit)
 		}
 		for _, user := range g.usersByTarget.Keys(nil, backend.Target()) {
 			gateway, used := splitKey(user)

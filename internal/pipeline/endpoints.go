@@ -59,19 +59,7 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 		})
 		return a
 	})
-	byNamespace := store.NewIndex(all, "endpoints.byNamespace", func(key string, _ assignment) []string { return []string{backendNamespace(key)} })
-	totals := store.NewSums(all, "endpoints.total", func(key string, a assignment) map[string]int { return map[string]int{backendNamespace(key): a.Taken} })
-	budget := memo.Derive(g.memo, stageEndpointBudget, from(byNamespace), deepEqual[limits.Cutoff], func(v *store.View, namespace string) limits.Cutoff {
-		if totals.Get(v, namespace) <= g.objects.Limits.NamespaceEndpoints {
-			return limits.Cutoff{}
-		}
-		var items []limits.Item
-		for _, key := range byNamespace.Keys(v, namespace) {
-			a, _ := all.Get(v, key)
-			items = append(items, limits.Item{Created: a.Created, Key: key, Weight: a.Taken})
-		}
-		return limits.Find(items, g.objects.Limits.NamespaceEndpoints)
-	})
+	budget := g.limitNamespaces(all)
 	g.assignments = memo.Derive(g.memo, stageServedEndpoints, from(all), sameTranslation, func(v *store.View, key string) translation {
 		a, _ := all.Get(v, key)
 		t := a.translation
@@ -88,6 +76,27 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 	g.short = store.NewIndex(g.assignments, "served endpoints.short", func(_ string, t translation) []string { return some(t.limit != "") })
 	g.assignments.CollectChanges()
 	return g
+}
+
+// limitNamespaces lists the stage that finds the namespaces with too many endpoints.
+func (g *endpointGraph) limitNamespaces(all *store.Table[assignment]) *store.Table[limits.Cutoff] {
+	byNamespace := store.NewIndex(all, "endpoints.byNamespace", func(key string, _ assignment) []string {
+		return []string{backendNamespace(key)}
+	})
+	totals := store.NewSums(all, "endpoints.total", func(key string, a assignment) map[string]int {
+		return map[string]int{backendNamespace(key): a.Taken}
+	})
+	return memo.Derive(g.memo, stageEndpointBudget, from(byNamespace), deepEqual[limits.Cutoff], func(v *store.View, namespace string) limits.Cutoff {
+		if totals.Get(v, namespace) <= g.objects.Limits.NamespaceEndpoints {
+			return limits.Cutoff{}
+		}
+		var items []limits.Item
+		for _, key := range byNamespace.Keys(v, namespace) {
+			a, _ := all.Get(v, key)
+			items = append(items, limits.Item{Created: a.Created, Key: key, Weight: a.Taken})
+		}
+		return limits.Find(items, g.objects.Limits.NamespaceEndpoints)
+	})
 }
 
 func sameAssignment(a, b assignment) bool {

@@ -287,5 +287,6 @@ func stub(fields map[string]json.RawMessage, problem error) json.RawMessage {
 func (g *Guard) report(kind Kind, metadata json.RawMessage, part string, problem error) {
 	i := identityOf(metadata)
 	g.unreadable.WithLabelValues(string(kind.Name), part).Inc()
-	g.log.Warn("an object can not be read, part of it is ignored", "kind", string(kind.Name), "namespace", i.Namespace, "name", i.Name, "ignored", part, "error", problem)
+	g.log.Warn("an object can not be read, part of it is ignored",
+		"kind", string(kind.Name), "namespace", i.Namespace, "name", i.Name, "ignored", part, "error", problem)
 }

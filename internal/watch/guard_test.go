@@ -34,12 +34,19 @@ var (
 )
 
 func proxyConfig(name, spec string) string {
-	return fmt.Sprintf(`{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfig","metadata":{"namespace":"a","name":%q,"uid":"u","resourceVersion":"7","generation":2},"spec":%s}`, name, spec)
+	return fmt.Sprintf(`{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfig",`+
+		`"metadata":{"namespace":"a","name":%q,"uid":"u","resourceVersion":"7","generation":2},"spec":%s}`, name, spec)
+}
+
+func listOf(objects ...string) string {
+	return `{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfigList","metadata":{"resourceVersion":"9"},"items":[` + strings.Join(objects, ",") + `]}`
 }
 
 func routeWithStatus(name, when string) string {
-	return fmt.Sprintf(`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"namespace":"a","name":%q,"resourceVersion":"7"},"spec":{"hostnames":["a.example"]},`+
-		`"status":{"parents":[{"controllerName":"x/y","parentRef":{"name":"g"},"conditions":[{"type":"Accepted","status":"True","reason":"a","message":"","lastTransitionTime":%q}]}]}}`, name, when)
+	return fmt.Sprintf(`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute",`+
+		`"metadata":{"namespace":"a","name":%q,"resourceVersion":"7"},"spec":{"hostnames":["a.example"]},`+
+		`"status":{"parents":[{"controllerName":"x/y","parentRef":{"name":"g"},`+
+		`"conditions":[{"type":"Accepted","status":"True","reason":"a","message":"","lastTransitionTime":%q}]}]}}`, name, when)
 }
 
 func guardFor(t *testing.T) *Guard {
@@ -74,8 +81,11 @@ func answer(t *testing.T, g *Guard, path, body string) string {
 func TestAnObjectThatCanNotBeReadTakesNoOtherWithIt(t *testing.T) {
 	t.Parallel()
 	g := guardFor(t)
-	list := `{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfigList","metadata":{"resourceVersion":"9"},"items":[` + strings.Join([]string{good, fraction, endless, large}, ",") + `]}`
-	for _, path := range []string{"/apis/gatewright.dev/v1alpha1/proxyconfigs", "/apis/gatewright.dev/v1alpha1/namespaces/a/proxyconfigs", "/prefix/apis/gatewright.dev/v1alpha1/proxyconfigs"} {
+	list := listOf(good, fraction, endless, large)
+	for _, path := range []string{
+		"/apis/gatewright.dev/v1alpha1/proxyconfigs", "/apis/gatewright.dev/v1alpha1/namespaces/a/proxyconfigs",
+		"/prefix/apis/gatewright.dev/v1alpha1/proxyconfigs",
+	} {
 		var read v1alpha1.ProxyConfigList
 		if err := json.Unmarshal([]byte(answer(t, g, path, list)), &read); err != nil {
 			t.Fatalf("the list can not be read: %v", err)
@@ -132,7 +142,8 @@ func TestTheRestOfAnAnswerStaysAsItIs(t *testing.T) {
 			t.Errorf("%s (-sent +read):\n%s", path, diff)
 		}
 	}
-	if got := answer(t, g, "/apis/gatewright.dev/v1alpha1/proxyconfigs?watch=true", `{"type":"ERROR","object":{"code":410}}`); got != `{"type":"ERROR","object":{"code":410}}`+"\n" {
+	gone := `{"type":"ERROR","object":{"code":410}}`
+	if got := answer(t, g, "/apis/gatewright.dev/v1alpha1/proxyconfigs?watch=true", gone); got != gone+"\n" {
 		t.Errorf("an error is read as %s", got)
 	}
 }
@@ -160,7 +171,7 @@ func TestACacheGoesOnBesideWhatItCanNotRead(t *testing.T) {
 				}
 			}
 		default:
-			_, _ = io.WriteString(w, `{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfigList","metadata":{"resourceVersion":"9"},"items":[`+good+","+fraction+`]}`)
+			_, _ = io.WriteString(w, listOf(good, fraction))
 		}
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

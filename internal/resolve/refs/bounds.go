@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// What is read from Secrets and ConfigMaps was written by tenants, and is bounded before anything expensive is done with it: to read a private
-// key of a million bits takes hours. All of it is many times what is in use.
+// What is read from Secrets and ConfigMaps was written by tenants, and is bounded before anything expensive is done with it: to read a
+// private key of a million bits takes hours. All of it is many times what is in use.
 const (
 	// maxChain and maxBundle are for the texts of a server's chain and of authorities, and for the certificates in them.
 	maxChain             = 256 << 10
@@ -41,7 +41,8 @@ func checkPublicKey(key crypto.PublicKey) error {
 // errLongNumber is for a key that is too long to be read.
 var errLongNumber = errors.New("the key has a number of more than 16384 bits; use a shorter key")
 
-// checkNumbers looks for numbers in a private key that are too long to compute with. It computes nothing, and what it can not read, nobody can.
+// checkNumbers looks for numbers in a private key that are too long to compute with. It computes nothing. What it can not read, those who
+// read the key can not read either.
 func checkNumbers(der []byte, depth int) error {
 	for depth < maxNesting && len(der) > 0 {
 		var part asn1.RawValue

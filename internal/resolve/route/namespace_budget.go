@@ -165,7 +165,8 @@ func (r Resolved) within(shortages func(key string) Shortage) Resolved {
 		// There is no count of what is too much: it would change all messages with each route.
 		parent.Conditions[0] = outcome.Condition{
 			Type: string(gwv1.RouteConditionAccepted), State: outcome.False, Reason: string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more; this is one of the youngest routes; delete some, or ask the operator for more (limit %s)",
+			Message: fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more; this is one of the youngest routes; "+
+				"delete some, or ask the operator for more (limit %s)",
 				parent.Gateway, s.Limit, s.What, r.Name.Namespace, s.Name),
 		}
 		parent.Gateway = ""

@@ -12,8 +12,8 @@ import (
 )
 
 // AuthoritiesOf follows references to certificates of authorities and returns the name of the bundle they make together, see
-// [AuthoritiesNamed]. A reference that leads nowhere does not take the others with it: the name is empty only if none is good, and the
-// problem is that of the first bad one.
+// [AuthoritiesNamed]. Neither a reference that leads nowhere nor a certificate that cannot be read takes the others with it: the name is empty
+// only if none is good, and the problem is the first one.
 func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gwv1.ObjectReference) (string, *Problem) {
 	var sources []string
 	var first *Problem
@@ -22,11 +22,11 @@ func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gw
 		if clusterWide(string(ref.Group), target.Kind) {
 			target.Namespace = valueOr(ref.Namespace, "")
 		}
-		problem := checkAuthorities(v, objects, from, string(ref.Group), target)
-		switch {
-		case problem == nil:
+		usable, problem := checkAuthorities(v, objects, from, string(ref.Group), target)
+		if usable {
 			sources = append(sources, authoritiesSource(target))
-		case first == nil:
+		}
+		if first == nil {
 			first = problem
 		}
 	}
@@ -34,9 +34,10 @@ func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gw
 	return strings.Join(slices.Compact(sources), bundleSeparator), first
 }
 
-func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group string, target Target) *Problem {
+// checkAuthorities says whether a reference leads to at least one certificate, and what is wrong with it.
+func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group string, target Target) (bool, *Problem) {
 	if !HoldsAuthorities(group, target.Kind) {
-		return &Problem{
+		return false, &Problem{
 			Reason: string(gwv1.ListenerReasonInvalidCACertificateKind),
 			Message: fmt.Sprintf("CA certificate %s has kind %q in group %q, which is not served; refer to a ConfigMap or a ClusterTrustBundle",
 				target.Name, target.Kind, group),
@@ -44,19 +45,19 @@ func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group 
 	}
 	switch {
 	case clusterWide(group, target.Kind) && target.Namespace != "":
-		return &Problem{
+		return false, &Problem{
 			Reason:  reasonInvalidAuthorities,
 			Message: fmt.Sprintf("%s %s belongs to no namespace; refer to it without one", target.Kind, target.Name),
 		}
 	case !clusterWide(group, target.Kind) && !Permitted(v, objects, from, target):
-		return &Problem{
+		return false, &Problem{
 			Reason: string(gwv1.ListenerReasonRefNotPermitted),
 			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to %s %s/%s",
 				target.Namespace, from.Kind, from.Namespace, target.Kind, target.Namespace, target.Name),
 		}
 	}
-	_, problem := Authorities(v, objects, target)
-	return problem
+	certificates, problem := Authorities(v, objects, target)
+	return certificates != nil, problem
 }
 
 // AuthoritiesNamed reads a bundle by the name that [AuthoritiesOf] gave it. Whoever calls it has checked that the references are permitted.
@@ -64,7 +65,7 @@ func AuthoritiesNamed(v *store.View, objects *store.Objects, name string) (ir.Au
 	bundle := ir.Authorities{Name: name}
 	for source := range strings.SplitSeq(name, bundleSeparator) {
 		certificates, problem := Authorities(v, objects, authoritiesTarget(source))
-		if problem != nil {
+		if certificates == nil {
 			return ir.Authorities{}, problem
 		}
 		bundle.PEM = append(bundle.PEM, certificates...)

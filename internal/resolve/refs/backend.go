@@ -51,7 +51,7 @@ func servicePort(v *store.View, objects *store.Objects, service *corev1.Service,
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to", key),
+			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; refer to an XBackend of type ExternalHostname instead", key),
 		}
 	}
 	if number == nil {

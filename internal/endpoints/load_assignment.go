@@ -15,17 +15,28 @@ import (
 //
 // Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them.
 func LoadAssignment(v *store.View, objects *store.Objects, key string) *endpointv3.ClusterLoadAssignment {
-	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(targets(v, objects, key))}
+	all, _ := Assign(v, objects, key)
+	return all
 }
 
-func targets(v *store.View, objects *store.Objects, key string) []target {
+// Assign is [LoadAssignment], and what proxies in some places get instead, nil if the Service does not ask for that.
+func Assign(v *store.View, objects *store.Objects, key string) (*endpointv3.ClusterLoadAssignment, *Local) {
+	service, found := targets(v, objects, key)
+	return assignment(key, found), local(key, service, found)
+}
+
+func assignment(key string, targets []target) *endpointv3.ClusterLoadAssignment {
+	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(targets)}
+}
+
+func targets(v *store.View, objects *store.Objects, key string) (*corev1.Service, []target) {
 	backend, ok := ir.ParseBackend(key)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	service, ok := serviceOf(v, objects, backend)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	transport := corev1.ProtocolTCP
 	if backend.Protocol == ir.BackendUDP {
@@ -33,7 +44,7 @@ func targets(v *store.View, objects *store.Objects, key string) []target {
 	}
 	port, ok := servicePort(service, backend.Port, transport)
 	if !ok {
-		return nil
+		return service, nil
 	}
 	var found []*discoveryv1.EndpointSlice
 	for _, name := range objects.SlicesByService.Keys(v, store.KeyOf(service)) {
@@ -41,7 +52,7 @@ func targets(v *store.View, objects *store.Objects, key string) []target {
 			found = append(found, slice)
 		}
 	}
-	return choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)
+	return service, choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)
 }
 
 // localities groups targets that are sorted by zone.

@@ -70,7 +70,7 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 	if review.Refusal != "" {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, review.Refusal)
 	}
-	identity := xds.Identity{Pod: review.Pod}
+	identity := xds.Identity{Pod: review.Pod, Node: review.Node}
 	if review.Account != v.Peers {
 		gateway, ok := v.Fleets.gateway(review.Account)
 		if !ok {

@@ -181,6 +181,9 @@ func (s *stream) repeatEndpoints(clusters *response) {
 }
 
 func (s *stream) lookup(t Type) func(string) versioned {
+	if t == Endpoints {
+		return func(name string) versioned { return s.group.endpoints.lookup(s.group, name, s.identity.Node) }
+	}
 	return func(name string) versioned { return s.group.lookup(t, name) }
 }
 

@@ -32,10 +32,42 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 		return endpoints.XBackendKeys(b)
 	})
 	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameTranslation, func(v *store.View, key string) translation {
-		return checked(func() *endpointv3.ClusterLoadAssignment { return endpoints.LoadAssignment(v, g.objects, key) })
+		var local *endpoints.Local
+		all := checked(func() (all *endpointv3.ClusterLoadAssignment) {
+			all, local = endpoints.Assign(v, g.objects, key)
+			return all
+		})
+		return inPlaces(all, local)
 	})
 	g.assignments.CollectChanges()
 	return g
+}
+
+// inPlaces adds what proxies in some places get instead. If any of that cannot be sent, all proxies get the same.
+func inPlaces(all translation, local *endpoints.Local) translation {
+	if local == nil || all.resource == nil {
+		return all
+	}
+	places := xds.Places{Nodes: map[string]*xds.Resource{}, Zones: map[string]*xds.Resource{}}
+	whole := true
+	take := func(assignment *endpointv3.ClusterLoadAssignment) *xds.Resource {
+		t := checked(func() *endpointv3.ClusterLoadAssignment { return assignment })
+		whole = whole && t.resource != nil
+		return t.resource
+	}
+	for node, assignment := range local.Nodes {
+		places.Nodes[node] = take(assignment)
+	}
+	for zone, assignment := range local.Zones {
+		places.Zones[zone] = take(assignment)
+	}
+	if local.Elsewhere != nil {
+		places.Elsewhere = take(local.Elsewhere)
+	}
+	if whole {
+		all.resource = all.resource.In(places)
+	}
+	return all
 }
 
 // changes takes the assignments that are different now, and what was kept from proxies.

@@ -70,7 +70,7 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 	if review.Refusal != "" {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, review.Refusal)
 	}
-	identity := xds.Identity{Pod: review.Pod, Node: review.Node}
+	identity := xds.Identity{Pod: review.Pod}
 	if review.Account != v.Peers {
 		gateway, ok := v.Fleets.gateway(review.Account)
 		if !ok {
@@ -79,7 +79,7 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 		}
 		identity.Gateway = gateway.String()
 	}
-	return xds.Proof{Identity: identity, Expires: expires}, nil
+	return xds.Proof{Identity: identity, Node: review.Node, Expires: expires}, nil
 }
 
 // glance refuses what needs no review, and reads when the token ends.

@@ -98,7 +98,7 @@ func (e *endpointTable) place(node, zone string) map[*stream][]string {
 	affected := map[*stream][]string{}
 	for name := range e.local {
 		for s := range e.followers[name] {
-			if s.identity.Node == node && e.users[name][s.group] > 0 {
+			if s.node == node && e.users[name][s.group] > 0 {
 				affected[s] = append(affected[s], name)
 			}
 		}

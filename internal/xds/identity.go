@@ -16,8 +16,8 @@ import (
 type Identity struct {
 	// Gateway is the one that the proxy serves, `<namespace>/<name>`; empty for a peer.
 	Gateway string
-	// Pod is the name of the pod, and Node that of the node it runs on, empty if the cluster does not say.
-	Pod, Node string
+	// Pod is the name of the pod.
+	Pod string
 }
 
 // Peer says that this is a replica of the control plane, and no proxy of any Gateway.
@@ -26,6 +26,8 @@ func (i Identity) Peer() bool { return i.Gateway == "" }
 // Proof is an identity and the end of what proves it.
 type Proof struct {
 	Identity
+	// Node is the name of the node that the pod runs on, empty if the cluster does not say.
+	Node    string
 	Expires time.Time
 }
 

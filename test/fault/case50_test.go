@@ -89,8 +89,12 @@ func silence(t *testing.T, pod *corev1.Pod) {
 	if len(processes) == 0 {
 		t.Fatalf("pod %s has no process", pod.Name)
 	}
-	command(t, strings.NewReplacer("TABLE", cutTable).Replace(`
-		table inet TABLE {
+	family := "ip"
+	if strings.Contains(pod.Status.PodIP, ":") {
+		family = "ip6"
+	}
+	command(t, strings.NewReplacer("FAMILY", family, "TABLE", cutTable).Replace(`
+		table FAMILY TABLE {
 			chain to   { type filter hook input  priority -10; policy drop; }
 			chain from { type filter hook output priority -10; policy drop; }
 		}`), "nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", processes[0]), "--", "nft", "--file", "-")

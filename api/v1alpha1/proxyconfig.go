@@ -76,8 +76,8 @@ type ProxyConfigSpec struct {
 	// +optional
 	Service *Service `json:"service,omitempty"`
 
-	// Concurrency is the number of threads that serve requests in each proxy. The default is the CPU limit, rounded up, or one for each of
-	// the node's cores where there is none.
+	// Concurrency is the number of threads that serve requests in each proxy. The default is the CPU limit, rounded up. Without a limit it is
+	// the CPU request, rounded up, and at least two.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
@@ -129,6 +129,12 @@ type ProxyConfigSpec struct {
 	//
 	// +optional
 	DefaultGateways *DefaultGateways `json:"defaultGateways,omitempty"`
+
+	// HostPorts is whether Gateways may open their ports on the nodes, by `pod.hostPorts` of their own ProxyConfig. With Denied, the default, only the ProxyConfig of the
+	// GatewayClass can have `pod.hostPorts`. Only the ProxyConfig of a GatewayClass can choose it.
+	//
+	// +optional
+	HostPorts *HostPorts `json:"hostPorts,omitempty"`
 
 	// Patches change the rendered objects where no field does. They are the last resort: they can break a fleet, and what they touch may
 	// change with any version of Gatewright.
@@ -182,6 +188,17 @@ type DefaultGateways string
 const (
 	DefaultGatewaysIgnored DefaultGateways = "Ignored"
 	DefaultGatewaysAllowed DefaultGateways = "Allowed"
+)
+
+// HostPorts is whether Gateways may open their ports on the nodes.
+//
+// +kubebuilder:validation:Enum=Denied;Allowed
+type HostPorts string
+
+// What Gateways may do with ports of nodes.
+const (
+	HostPortsDenied  HostPorts = "Denied"
+	HostPortsAllowed HostPorts = "Allowed"
 )
 
 // Limits bound what clients, and Gateways, can take of each proxy.

@@ -119,6 +119,20 @@ type Pod struct {
 	// +optional
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitzero"`
 
+	// HostPorts Enabled opens the ports of the Gateway on the nodes that its proxies run on, for clusters without load balancers. It needs
+	// workload DaemonSet, and a namespace that does not enforce a Pod Security Standard. The Gateway has the addresses of the nodes that
+	// nodeSelector selects, and its Service is of type ClusterIP unless service.type says otherwise. A new port replaces the proxies, one
+	// after the other. A Gateway's own ProxyConfig can have it only if that of the class has `hostPorts: Allowed`. The default is Disabled.
+	//
+	// +optional
+	HostPorts *PodHostPorts `json:"hostPorts,omitempty"`
+
+	// User is who the proxies run as: Fixed, the default, is user, group and file system group 65532. Assigned leaves all three out, for clusters
+	// that assign them, such as OpenShift.
+	//
+	// +optional
+	User *PodUser `json:"user,omitempty"`
+
 	// PriorityClassName is the pods' priority.
 	//
 	// +kubebuilder:validation:MinLength=1
@@ -126,6 +140,28 @@ type Pod struct {
 	// +optional
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
+
+// PodHostPorts is whether the ports of a Gateway are opened on nodes.
+//
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type PodHostPorts string
+
+// Whether ports are opened on nodes.
+const (
+	PodHostPortsEnabled  PodHostPorts = "Enabled"
+	PodHostPortsDisabled PodHostPorts = "Disabled"
+)
+
+// PodUser is who chooses the user that proxies run as.
+//
+// +kubebuilder:validation:Enum=Fixed;Assigned
+type PodUser string
+
+// Who chooses the user.
+const (
+	PodUserFixed    PodUser = "Fixed"
+	PodUserAssigned PodUser = "Assigned"
+)
 
 // Resources are what each proxy requests and may use.
 type Resources struct {

@@ -300,6 +300,16 @@ func (in *Pod) DeepCopyInto(out *Pod) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.HostPorts != nil {
+		in, out := &in.HostPorts, &out.HostPorts
+		*out = new(PodHostPorts)
+		**out = **in
+	}
+	if in.User != nil {
+		in, out := &in.User, &out.User
+		*out = new(PodUser)
+		**out = **in
+	}
 	if in.PriorityClassName != nil {
 		in, out := &in.PriorityClassName, &out.PriorityClassName
 		*out = new(string)
@@ -453,6 +463,11 @@ func (in *ProxyConfigSpec) DeepCopyInto(out *ProxyConfigSpec) {
 	if in.DefaultGateways != nil {
 		in, out := &in.DefaultGateways, &out.DefaultGateways
 		*out = new(DefaultGateways)
+		**out = **in
+	}
+	if in.HostPorts != nil {
+		in, out := &in.HostPorts, &out.HostPorts
+		*out = new(HostPorts)
 		**out = **in
 	}
 	if in.Patches != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -191,6 +192,9 @@ func (p *plane) observe(e watch.Event) {
 	if e.Kind == store.Deployment || e.Kind == store.DaemonSet {
 		p.fleets.runs(e.Kind, e.Key, e.Object)
 	}
+	if e.Kind == store.Node {
+		p.placeNode(e)
+	}
 	if e.Kind == store.Service {
 		namespace, name := store.SplitKey(e.Key)
 		p.selectors.Observed(namespace, name, e.Object == nil)
@@ -205,6 +209,15 @@ func (p *plane) observe(e watch.Event) {
 		}
 	}
 	p.pipeline.Put(e.Change)
+}
+
+// placeNode has proxies get the endpoints of the zone that their node is in.
+func (p *plane) placeNode(e watch.Event) {
+	zone := ""
+	if e.Object != nil {
+		zone = e.Object.GetLabels()[corev1.LabelTopologyZone]
+	}
+	p.proxies.PlaceNode(e.Key, zone)
 }
 
 // serve gives proxies their configuration.

@@ -17,11 +17,20 @@ import (
 //
 // Of more endpoints than a backend may have, it has as many as it may; see [Size].
 func LoadAssignment(v *store.View, objects *store.Objects, key string) (*endpointv3.ClusterLoadAssignment, Size) {
-	found, created := targets(v, objects, key)
-	size := Size{Wanted: len(found), Created: created}
+	all, _, size := Assign(v, objects, key)
+	return all, size
+}
+
+// Assign is [LoadAssignment], and what proxies in some places get instead, nil if the Service does not ask for that.
+func Assign(v *store.View, objects *store.Objects, key string) (*endpointv3.ClusterLoadAssignment, *Local, Size) {
+	service, found := targets(v, objects, key)
+	size := Size{Wanted: len(found)}
+	if service != nil {
+		size.Created = service.CreationTimestamp.Unix()
+	}
 	found = within(found, objects.Limits.Endpoints)
 	size.Taken = len(found)
-	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(found)}, size
+	return assignment(key, found), local(key, service, found), size
 }
 
 // Size is how many endpoints a backend has.
@@ -32,31 +41,34 @@ type Size struct {
 	Created int64
 }
 
-func targets(v *store.View, objects *store.Objects, key string) (found []target, created int64) {
+func assignment(key string, targets []target) *endpointv3.ClusterLoadAssignment {
+	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(targets)}
+}
+
+func targets(v *store.View, objects *store.Objects, key string) (*corev1.Service, []target) {
 	backend, ok := ir.ParseBackend(key)
 	if !ok {
-		return nil, 0
+		return nil, nil
 	}
 	service, ok := serviceOf(v, objects, backend)
 	if !ok {
-		return nil, 0
+		return nil, nil
 	}
-	created = service.CreationTimestamp.Unix()
 	transport := corev1.ProtocolTCP
 	if backend.Protocol == ir.BackendUDP {
 		transport = corev1.ProtocolUDP
 	}
 	port, ok := servicePort(service, backend.Port, transport)
 	if !ok {
-		return nil, created
+		return service, nil
 	}
-	var all []*discoveryv1.EndpointSlice
+	var found []*discoveryv1.EndpointSlice
 	for _, name := range objects.SlicesByService.Keys(v, store.KeyOf(service)) {
 		if slice, ok := objects.EndpointSlices.Get(v, name); ok {
-			all = append(all, slice)
+			found = append(found, slice)
 		}
 	}
-	return choose(all, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies), created
+	return service, choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)
 }
 
 // localities groups targets that are sorted by zone.

@@ -17,7 +17,9 @@ type socket struct {
 // target is a socket and where it is.
 type target struct {
 	socket
-	zone string
+	zone, node string
+	// hints says which zones and nodes it is for, nil if it says nothing.
+	hints *discoveryv1.EndpointHints
 }
 
 // slicePortName is how a slice names a port of its Service.
@@ -78,6 +80,10 @@ func newTarget(endpoint *discoveryv1.Endpoint, port uint32) target {
 	if endpoint.Zone != nil {
 		t.zone = *endpoint.Zone
 	}
+	if endpoint.NodeName != nil {
+		t.node = *endpoint.NodeName
+	}
+	t.hints = endpoint.Hints
 	return t
 }
 

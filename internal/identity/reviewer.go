@@ -16,9 +16,9 @@ type Reviewer interface {
 
 // Review is what is known of a token.
 type Review struct {
-	// Account is whose it is, and Pod the name of the one pod that may use it.
-	Account ServiceAccount
-	Pod     string
+	// Account is whose it is, Pod the name of the one pod that may use it, and Node that of its node, empty if the cluster does not say.
+	Account   ServiceAccount
+	Pod, Node string
 	// Refusal says why the token proves nothing; empty if it does.
 	Refusal string
 }
@@ -35,6 +35,8 @@ type APIServer struct{ Client client.Client }
 const (
 	podNameExtra = "authentication.kubernetes.io/pod-name"
 	podUIDExtra  = "authentication.kubernetes.io/pod-uid"
+	// Kubernetes says it since 1.30.
+	nodeNameExtra = "authentication.kubernetes.io/node-name"
 
 	accountPrefix = "system:serviceaccount:"
 )
@@ -68,5 +70,9 @@ func judge(answer *authenticationv1.TokenReviewStatus, audience string) Review {
 	if len(pods) != 1 || pods[0] == "" || len(uids) != 1 || uids[0] == "" {
 		return Review{Refusal: "the token is not bound to a pod; use one that is projected into the pod"}
 	}
-	return Review{Account: ServiceAccount{Namespace: namespace, Name: name}, Pod: pods[0]}
+	review := Review{Account: ServiceAccount{Namespace: namespace, Name: name}, Pod: pods[0]}
+	if nodes := answer.User.Extra[nodeNameExtra]; len(nodes) == 1 {
+		review.Node = nodes[0]
+	}
+	return review
 }

@@ -30,6 +30,12 @@ func TestTheAPIServersAnswer(t *testing.T) {
 	}{
 		{"a token of a pod", func(*authenticationv1.TokenReviewStatus) {}, Review{Account: edge, Pod: "edge-1"}},
 		{
+			"a cluster that says on which node the pod runs", func(s *authenticationv1.TokenReviewStatus) {
+				s.User.Extra[nodeNameExtra] = authenticationv1.ExtraValue{"node-1"}
+			},
+			Review{Account: edge, Pod: "edge-1", Node: "node-1"},
+		},
+		{
 			"a token that is refused", func(s *authenticationv1.TokenReviewStatus) {
 				*s = authenticationv1.TokenReviewStatus{Error: "token has been invalidated"}
 			},

@@ -79,7 +79,7 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 		}
 		identity.Gateway = gateway.String()
 	}
-	return xds.Proof{Identity: identity, Expires: expires}, nil
+	return xds.Proof{Identity: identity, Node: review.Node, Expires: expires}, nil
 }
 
 // glance refuses what needs no review, and reads when the token ends.

@@ -53,6 +53,10 @@ type Pod struct {
 	Tolerations   Verbatim
 	Spread        Verbatim
 	PriorityClass string
+	// HostPorts opens the ports of the Gateway on the nodes.
+	HostPorts bool
+	// AssignedUser leaves it to the cluster as which user the pods run.
+	AssignedUser bool
 }
 
 // Resources are quantities of Kubernetes by the name of the resource.

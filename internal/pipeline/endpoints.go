@@ -53,10 +53,12 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 	})
 	all := memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameAssignment, func(v *store.View, key string) assignment {
 		var a assignment
+		var local *endpoints.Local
 		a.translation = checked(func() (proto *endpointv3.ClusterLoadAssignment) {
-			proto, a.Size = endpoints.LoadAssignment(v, g.objects, key)
+			proto, local, a.Size = endpoints.Assign(v, g.objects, key)
 			return proto
 		})
+		a.translation = inPlaces(a.translation, local)
 		return a
 	})
 	budget := g.limitNamespaces(all)
@@ -106,6 +108,33 @@ func sameAssignment(a, b assignment) bool {
 func backendNamespace(key string) string {
 	backend, _ := ir.ParseBackend(key)
 	return backend.Object.Namespace
+}
+
+// inPlaces adds what proxies in some places get instead. If any of that cannot be sent, all proxies get the same.
+func inPlaces(all translation, local *endpoints.Local) translation {
+	if local == nil || all.resource == nil {
+		return all
+	}
+	places := xds.Places{Nodes: map[string]*xds.Resource{}, Zones: map[string]*xds.Resource{}}
+	whole := true
+	take := func(assignment *endpointv3.ClusterLoadAssignment) *xds.Resource {
+		t := checked(func() *endpointv3.ClusterLoadAssignment { return assignment })
+		whole = whole && t.resource != nil
+		return t.resource
+	}
+	for node, assignment := range local.Nodes {
+		places.Nodes[node] = take(assignment)
+	}
+	for zone, assignment := range local.Zones {
+		places.Zones[zone] = take(assignment)
+	}
+	if local.Elsewhere != nil {
+		places.Elsewhere = take(local.Elsewhere)
+	}
+	if whole {
+		all.resource = all.resource.In(places)
+	}
+	return all
 }
 
 // changes takes the assignments that are different now, and what was kept from proxies.

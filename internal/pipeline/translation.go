@@ -40,7 +40,7 @@ func version(r *xds.Resource) string {
 	if r == nil {
 		return ""
 	}
-	return r.Version()
+	return r.Everywhere()
 }
 
 // found is a flaw and where it is.

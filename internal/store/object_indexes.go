@@ -87,6 +87,8 @@ func serviceXBackend(_ string, s *corev1.Service) []string {
 	return []string{Key(s.Namespace, owner.Name)}
 }
 
+func anyNode(string, *corev1.Node) []string { return []string{""} }
+
 func sliceService(_ string, s *discoveryv1.EndpointSlice) []string {
 	service := s.Labels[discoveryv1.LabelServiceName]
 	if service == "" {

@@ -40,6 +40,7 @@ const (
 	Secret                Kind = "Secret"
 	ConfigMap             Kind = "ConfigMap"
 	EndpointSlice         Kind = "EndpointSlice"
+	Node                  Kind = "Node"
 	Deployment            Kind = "Deployment"
 	DaemonSet             Kind = "DaemonSet"
 	ProxyConfig           Kind = "ProxyConfig"
@@ -87,6 +88,7 @@ type Objects struct {
 	Secrets                *Table[*corev1.Secret]
 	ConfigMaps             *Table[*corev1.ConfigMap]
 	EndpointSlices         *Table[*discoveryv1.EndpointSlice]
+	Nodes                  *Table[*corev1.Node]
 	Deployments            *Table[*appsv1.Deployment]
 	DaemonSets             *Table[*appsv1.DaemonSet]
 	ProxyConfigs           *Table[*v1alpha1.ProxyConfig]
@@ -109,6 +111,8 @@ type Objects struct {
 	TelemetryPoliciesByGateway *Index[*gwxv1alpha1.XTelemetryPolicy]
 	// ServicesByXBackend finds the Services that are owned by the XBackend `namespace/name`, whichever of that name.
 	ServicesByXBackend *Index[*corev1.Service]
+	// AllNodes finds every Node, under the empty key.
+	AllNodes *Index[*corev1.Node]
 	// SlicesByService finds the EndpointSlices of the Service `namespace/name`.
 	SlicesByService *Index[*discoveryv1.EndpointSlice]
 
@@ -135,6 +139,7 @@ func NewObjects(s *Store) *Objects {
 		Secrets:                NewTable[*corev1.Secret](s, string(Secret)),
 		ConfigMaps:             NewTable[*corev1.ConfigMap](s, string(ConfigMap)),
 		EndpointSlices:         NewTable[*discoveryv1.EndpointSlice](s, string(EndpointSlice)),
+		Nodes:                  NewTable[*corev1.Node](s, string(Node)),
 		Deployments:            NewTable[*appsv1.Deployment](s, string(Deployment)),
 		DaemonSets:             NewTable[*appsv1.DaemonSet](s, string(DaemonSet)),
 		ProxyConfigs:           NewTable[*v1alpha1.ProxyConfig](s, string(ProxyConfig)),
@@ -150,6 +155,7 @@ func NewObjects(s *Store) *Objects {
 	o.TrafficPoliciesByTarget = NewIndex(o.BackendTrafficPolicies, "XBackendTrafficPolicy.byTarget", trafficPolicyTargets)
 	o.TelemetryPoliciesByGateway = NewIndex(o.TelemetryPolicies, "XTelemetryPolicy.byGateway", telemetryPolicyGateways)
 	o.ServicesByXBackend = NewIndex(o.Services, "Service.byXBackend", serviceXBackend)
+	o.AllNodes = NewIndex(o.Nodes, "Node.all", anyNode)
 	o.SlicesByService = NewIndex(o.EndpointSlices, "EndpointSlice.byService", sliceService)
 	o.sinks = map[Kind]sink{
 		GatewayClass:          into(o.GatewayClasses),
@@ -170,6 +176,7 @@ func NewObjects(s *Store) *Objects {
 		Secret:                into(o.Secrets),
 		ConfigMap:             into(o.ConfigMaps),
 		EndpointSlice:         into(o.EndpointSlices),
+		Node:                  into(o.Nodes),
 		Deployment:            into(o.Deployments),
 		DaemonSet:             into(o.DaemonSets),
 		ProxyConfig:           into(o.ProxyConfigs),

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -51,7 +52,11 @@ func changedSecret(before, after *corev1.Secret) bool {
 }
 
 func changedConfigMap(before, after *corev1.ConfigMap) bool {
-	return !maps.Equal(before.Data, after.Data)
+	return !maps.Equal(before.Data, after.Data) || !equality.Semantic.DeepEqual(before.BinaryData, after.BinaryData)
+}
+
+func changedNode(before, after *corev1.Node) bool {
+	return !maps.Equal(before.Labels, after.Labels) || !slices.Equal(before.Status.Addresses, after.Status.Addresses)
 }
 
 func changedTrustBundle(before, after *certificatesv1.ClusterTrustBundle) bool {

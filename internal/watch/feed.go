@@ -78,7 +78,7 @@ func (f *feed) served() string {
 // report tells the log about a kind that is not there at the start.
 func (f *feed) report() {
 	switch {
-	case f.served() != "":
+	case f.served() != "", f.kind.OnDemand != nil:
 	case f.custom.Required:
 		f.log.Warn("the cluster does not serve a kind without which nothing can be done, waiting for it; install the CRDs of the Gateway API",
 			"definition", f.custom.Definition())

@@ -28,6 +28,8 @@ type Kind struct {
 	ReportsStatus bool
 	// Optional describes a kind of Kubernetes itself that a cluster may not serve, and is nil for the others.
 	Optional *store.Custom
+	// OnDemand says that a kind is watched from the first change on that needs it. It has an Optional, and the cluster always serves it.
+	OnDemand func(store.Change) bool
 	// Cache says which objects are cached and what is trimmed from them, where it differs from the default. A kind that the cluster may
 	// not serve can have none: a cache asks the cluster about each when it is made.
 	Cache *cache.ByObject
@@ -77,6 +79,11 @@ var Kinds = []Kind{
 	{
 		Name: store.EndpointSlice, Object: &discoveryv1.EndpointSlice{}, Changed: typed(changedEndpointSlice),
 		Cache: &cache.ByObject{Transform: trimming(trimEndpointSlice)},
+	},
+	{
+		Name: store.Node, Object: &corev1.Node{}, Changed: typed(changedNode), OnDemand: needsNodes,
+		Optional: &store.Custom{Kind: store.Node, Resource: "nodes", Versions: []string{"v1"}},
+		Cache:    &cache.ByObject{Transform: trimming(trimNode)},
 	},
 	{
 		Name: store.Deployment, Object: &appsv1.Deployment{}, Changed: typed(changedDeployment),

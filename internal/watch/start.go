@@ -56,6 +56,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 			continue
 		}
 		sink := w.sink
+		if kind.Name == store.Service || kind.Name == store.DaemonSet || kind.Name == store.EndpointSlice {
+			sink = w.demanding(w.sink)
+		}
 		if kind.Name == store.CustomResourceDefinition {
 			sink = w.define
 		}
@@ -70,6 +73,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 		synced[kind.Name] = registration.HasSyncedChecker()
 	}
 	for _, f := range w.optional {
+		if f.kind.OnDemand != nil {
+			continue
+		}
 		if err := f.probe(ctx); err != nil {
 			return err
 		}

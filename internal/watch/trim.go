@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -63,7 +64,9 @@ func trimConfigMap(c *corev1.ConfigMap) {
 	if c.Annotations != nil {
 		c.Annotations = nil
 	}
-	if c.BinaryData != nil {
+	if binary, ok := c.BinaryData[corev1.ServiceAccountRootCAKey]; ok {
+		c.BinaryData = map[string][]byte{corev1.ServiceAccountRootCAKey: binary}
+	} else if c.BinaryData != nil {
 		c.BinaryData = nil
 	}
 	authorities, ok := c.Data[corev1.ServiceAccountRootCAKey]
@@ -72,6 +75,19 @@ func trimConfigMap(c *corev1.ConfigMap) {
 		c.Data = nil
 	case len(c.Data) > 1:
 		c.Data = map[string]string{corev1.ServiceAccountRootCAKey: authorities}
+	}
+}
+
+// trimNode keeps the labels and the addresses: a Node has a long list of images, and changes often.
+func trimNode(n *corev1.Node) {
+	if n.Annotations != nil {
+		n.Annotations = nil
+	}
+	if !equality.Semantic.DeepEqual(n.Spec, corev1.NodeSpec{}) {
+		n.Spec = corev1.NodeSpec{}
+	}
+	if kept := (corev1.NodeStatus{Addresses: n.Status.Addresses}); !equality.Semantic.DeepEqual(n.Status, kept) {
+		n.Status = kept
 	}
 }
 

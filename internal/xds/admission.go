@@ -16,6 +16,9 @@ var errExpired = status.Error(codes.Unauthenticated, "the token that opened this
 
 type identityKey struct{}
 
+// nodeKey is where the context of a call has the node that the caller runs on.
+type nodeKey struct{}
+
 // identityOf is who makes a call that was admitted.
 func identityOf(ctx context.Context) Identity {
 	identity, _ := ctx.Value(identityKey{}).(Identity)
@@ -70,7 +73,8 @@ func (s *Server) admit(ctx context.Context) (_ context.Context, _ context.Cancel
 		}
 		return nil, nil, s.turnAway(err)
 	}
-	ctx, cancel := context.WithDeadlineCause(context.WithValue(ctx, identityKey{}, proof.Identity), s.end(proof.Expires), errExpired)
+	ctx = context.WithValue(context.WithValue(ctx, identityKey{}, proof.Identity), nodeKey{}, proof.Node)
+	ctx, cancel := context.WithDeadlineCause(ctx, s.end(proof.Expires), errExpired)
 	return ctx, cancel, nil
 }
 

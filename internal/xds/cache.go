@@ -78,6 +78,13 @@ func (c *Cache) ApplyEndpoints(changes map[string]*Resource) {
 	}
 }
 
+// PlaceNode says in which zone a node is, empty for none, and tells only the proxies there.
+func (c *Cache) PlaceNode(node, zone string) {
+	for s, names := range c.endpoints.place(node, zone) {
+		s.notifyEndpoints(names)
+	}
+}
+
 // Wants says whether what was refused is still what the proxies of a Gateway should have.
 func (c *Cache) Wants(groupName string, r Refusal) bool {
 	g := c.lockGroup(groupName)

@@ -13,29 +13,35 @@ import (
 // that nobody publishes must not stay unanswered. Whoever publishes an assignment before the cluster that names it never lets a proxy see that gap.
 type endpointTable struct {
 	mu          sync.RWMutex
-	assignments map[string]*named
+	assignments map[string]*Resource
 	// users counts, for each assignment and group, the clusters that name it.
 	users     map[string]map[*group]int
 	followers map[string]map[*stream]struct{}
+	// zones is in which zone each node is, as far as it is known, and local are the assignments that differ by place.
+	zones map[string]string
+	local set
 }
 
 func newEndpointTable() *endpointTable {
 	return &endpointTable{
-		assignments: map[string]*named{},
+		assignments: map[string]*Resource{},
 		users:       map[string]map[*group]int{},
 		followers:   map[string]map[*stream]struct{}{},
+		zones:       map[string]string{},
+		local:       set{},
 	}
 }
 
-// lookup returns what a group sees under a name, nil if it may not see it.
-func (e *endpointTable) lookup(g *group, name string) versioned {
+// lookup returns what a proxy of a group that runs on a node sees under a name, nil if it may not see it. The node is empty for what those see of
+// whom it is not known.
+func (e *endpointTable) lookup(g *group, name, node string) versioned {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.users[name][g] == 0 {
 		return nil
 	}
 	if assignment := e.assignments[name]; assignment != nil {
-		return assignment
+		return &named{name: name, content: assignment.at(node, e.zones[node])}
 	}
 	return emptyAssignment(name)
 }
@@ -57,15 +63,42 @@ func (e *endpointTable) apply(changes map[string]*Resource) map[*stream][]string
 	for name, resource := range changes {
 		before, existed := e.assignments[name]
 		switch {
-		case resource == nil && !existed, resource != nil && existed && before.Version() == resource.version:
+		case resource == nil && !existed, resource != nil && existed && before.Everywhere() == resource.Everywhere():
 			continue
 		case resource == nil:
 			delete(e.assignments, name)
 		default:
-			e.assignments[name] = &named{name: name, content: resource}
+			e.assignments[name] = resource
+		}
+		delete(e.local, name)
+		if resource != nil && resource.local != nil {
+			e.local[name] = struct{}{}
 		}
 		for s := range e.followers[name] {
 			if e.users[name][s.group] > 0 {
+				affected[s] = append(affected[s], name)
+			}
+		}
+	}
+	return affected
+}
+
+// place records the zone of a node, empty if it has none, and returns the streams of proxies there with the assignments that differ by zone.
+func (e *endpointTable) place(node, zone string) map[*stream][]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.zones[node] == zone {
+		return nil
+	}
+	if zone == "" {
+		delete(e.zones, node)
+	} else {
+		e.zones[node] = zone
+	}
+	affected := map[*stream][]string{}
+	for name := range e.local {
+		for s := range e.followers[name] {
+			if s.node == node && e.users[name][s.group] > 0 {
 				affected[s] = append(affected[s], name)
 			}
 		}

@@ -173,7 +173,7 @@ func (g *group) refuse(t Type, name, version string) {
 func (g *group) lookup(t Type, name string) versioned {
 	switch t {
 	case Endpoints:
-		return g.endpoints.lookup(g, name)
+		return g.endpoints.lookup(g, name, "")
 	case RouteTable:
 		if table := g.tables[name]; table != nil && table.current != nil {
 			return table.current

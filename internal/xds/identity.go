@@ -26,6 +26,8 @@ func (i Identity) Peer() bool { return i.Gateway == "" }
 // Proof is an identity and the end of what proves it.
 type Proof struct {
 	Identity
+	// Node is the name of the node that the pod runs on, empty if the cluster does not say.
+	Node    string
 	Expires time.Time
 }
 

@@ -20,6 +20,8 @@ type Resource struct {
 	version string
 	typeURL string
 	value   []byte
+	// local is what proxies in some places get instead, nil for none.
+	local *local
 }
 
 // NewResource marshals a message. It fails only for a message that has no wire format, such as one with text that is not UTF-8.

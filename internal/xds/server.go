@@ -145,7 +145,8 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 		return status.Error(codes.Unavailable, "not everything is known yet")
 	}
 	group := identity.Gateway
-	proxy := &stream{identity: identity, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeSearch: s.beforeSearch}
+	node, _ := ctx.Value(nodeKey{}).(string)
+	proxy := &stream{identity: identity, node: node, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeSearch: s.beforeSearch}
 	if s.contains {
 		proxy.panicked = func(p any) {
 			s.panicked(identity, p)

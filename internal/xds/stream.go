@@ -18,8 +18,9 @@ import (
 // stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer of what happens, so
 // a proxy can only ever reach the group of its identity.
 type stream struct {
-	// identity never changes.
+	// identity and node, on which the proxy runs as far as it is known, never change.
 	identity Identity
+	node     string
 	group    *group
 	logger   *slog.Logger
 	metrics  *metrics
@@ -181,6 +182,9 @@ func (s *stream) repeatEndpoints(clusters *response) {
 }
 
 func (s *stream) lookup(t Type) func(string) versioned {
+	if t == Endpoints {
+		return func(name string) versioned { return s.group.endpoints.lookup(s.group, name, s.node) }
+	}
 	return func(name string) versioned { return s.group.lookup(t, name) }
 }
 

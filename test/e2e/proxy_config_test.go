@@ -24,7 +24,7 @@ import (
 )
 
 // TestProxyConfig sees what a ProxyConfig says by traffic and by what proxies tell of themselves: how many there are, how many threads they
-// have, which port of the node leads to them, what runs them, and that one that can not be used takes nothing away.
+// have, which address and port of the node lead to them, what runs them, and that one that can not be used takes nothing away.
 func TestProxyConfig(t *testing.T) {
 	t.Parallel()
 	const host, nodePort = "configured.example.com", 30123
@@ -41,9 +41,12 @@ func TestProxyConfig(t *testing.T) {
 	})
 	w.Make(t, config)
 	address := w.Programmed(t, gateway)
+	if node := w.node(t); address != node {
+		t.Errorf("the Gateway's address is %s, want that of the node, %s", address, node)
+	}
+	address = net.JoinHostPort(address, fmt.Sprint(nodePort))
 	w.Route(t, "route", "configured", host, "backend")
 	w.WaitServed(t, address, host)
-	w.WaitServed(t, net.JoinHostPort(w.node(t), fmt.Sprint(nodePort)), host)
 	pods := w.proxies(t, 2)
 	for i := range pods {
 		if got := proxyMetric(t, pods[i].Status.PodIP, "envoy_server_concurrency"); got != "1" || pods[i].Labels["example.com/tier"] != "edge" {

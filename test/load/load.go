@@ -45,6 +45,8 @@ type Result struct {
 	Slowest time.Duration
 	// First and Last are when the first and the last of the failed requests ended, from the start.
 	First, Last time.Duration
+	// LastSent is when the last of the failed requests was sent, from the start.
+	LastSent time.Duration
 }
 
 // Failed is the number of requests that were not answered with 200.

@@ -27,6 +27,7 @@ func (t *tally) record(failure string, took time.Duration) {
 		return
 	}
 	t.result.Last = time.Since(t.started)
+	t.result.LastSent = max(t.result.LastSent, t.result.Last-took)
 	if len(t.result.Failures) == 0 {
 		t.result.First = t.result.Last
 	}

@@ -27,11 +27,8 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 		WithServiceAccountName(name).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithSecurityContext(applycorev1.PodSecurityContext().
+		WithSecurityContext(podSecurity(gateway).
 			WithRunAsNonRoot(true).
-			WithRunAsUser(user).
-			WithRunAsGroup(user).
-			WithFSGroup(user).
 			WithSeccompProfile(applycorev1.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)).
 			WithSysctls(applycorev1.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(
@@ -43,6 +40,15 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 		)
 	withDrain(spec, envoy, gateway, settings)
 	return spec.WithContainers(envoy), place(spec, gateway)
+}
+
+// podSecurity has who the pod runs as, unless the cluster assigns that.
+func podSecurity(gateway ir.Gateway) *applycorev1.PodSecurityContextApplyConfiguration {
+	security := applycorev1.PodSecurityContext()
+	if gateway.Fleet.Proxies.Pod.AssignedUser {
+		return security
+	}
+	return security.WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user)
 }
 
 // container is the proxy itself.
@@ -72,6 +78,7 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 		WithEnv(applycorev1.EnvVar().WithName("POD_NAME").WithValueFrom(applycorev1.EnvVarSource().
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
 		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
+		WithPorts(hostPorts(gateway)...).
 		WithResources(requirements).
 		WithStartupProbe(probe(ReadyPath).WithPeriodSeconds(1).WithTimeoutSeconds(1).WithFailureThreshold(aDay)).
 		WithReadinessProbe(probe(ReadyPath).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(3)).

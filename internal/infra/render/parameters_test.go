@@ -74,8 +74,22 @@ var parameterCases = []struct {
 		r := envoy(f).Resources
 		return r.Requests.Cpu().String() == "1" && r.Limits.Memory().IsZero() && argument(f, "--concurrency") == "2"
 	}},
+	{"the cluster assigns a user", func(p *ir.Proxies) { p.Pod.AssignedUser = true }, func(f rendered) bool {
+		security := template(f).Spec.SecurityContext
+		return security.RunAsUser == nil && security.RunAsGroup == nil && security.FSGroup == nil && *security.RunAsNonRoot
+	}},
+	{"ports of the nodes, beside a patch", func(p *ir.Proxies) {
+		p.DaemonSet, p.Pod.HostPorts, p.Patches.Workload = true, true, `{"metadata":{"annotations":{"a":"b"}}}`
+	}, func(f rendered) bool {
+		ports, update := envoy(f).Ports, f.daemonSet.Spec.UpdateStrategy.RollingUpdate
+		return len(ports) > 1 && ports[1].HostPort == 80 && ports[1].ContainerPort == 80 && update.MaxSurge.IntValue() == 0 && update.MaxUnavailable.IntValue() == 1
+	}},
+	{"no port of a node otherwise", func(*ir.Proxies) {}, func(f rendered) bool { return len(envoy(f).Ports) == 1 }},
 	{"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) }, func(f rendered) bool { return argument(f, "--concurrency") == "3" }},
-	{"as many threads as Envoy likes", func(*ir.Proxies) {}, func(f rendered) bool { return !slices.Contains(envoy(f).Args, "--concurrency") }},
+	{"two threads where little CPU is requested", func(*ir.Proxies) {}, func(f rendered) bool { return argument(f, "--concurrency") == "2" }},
+	{"as many threads as CPU is requested", func(p *ir.Proxies) {
+		p.Pod.Resources = &ir.Resources{Requests: map[string]string{"cpu": "3500m"}}
+	}, func(f rendered) bool { return argument(f, "--concurrency") == "4" }},
 	{"labels and annotations of pods, but not ours", func(p *ir.Proxies) {
 		p.Pod.Labels = map[string]string{"a": "b", ir.InstanceLabel: "mine"}
 		p.Pod.Annotations = map[string]string{"c": "d", bootstrapHash: "mine"}

@@ -58,7 +58,7 @@ func checkWorkload(field string, before, after guarded) error {
 	if err := checkPod(field, before.template.Spec, after.template.Spec); err != nil {
 		return err
 	}
-	if err := checkSecurity(field, after.template); err != nil {
+	if err := checkSecurity(field, withoutHostPorts(after.template, before.template)); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(after.template.Spec.Containers, sealedEnvoy) {

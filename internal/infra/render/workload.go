@@ -46,8 +46,13 @@ func deployment(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyCo
 			WithTemplate(template))
 }
 
-// daemonSet has a new proxy ready on a node before the old one there leaves.
+// daemonSet has a new proxy ready on a node before the old one there leaves, unless both need the same port of the node: then the old one
+// leaves first, on one node at a time.
 func daemonSet(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyConfiguration) Object {
+	surge, unavailable := int32(1), int32(0)
+	if gateway.Fleet.Proxies.Pod.HostPorts {
+		surge, unavailable = unavailable, surge
+	}
 	return applyappsv1.DaemonSet(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).
 		WithAnnotations(annotations(gateway)).
@@ -57,8 +62,8 @@ func daemonSet(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyCon
 			WithUpdateStrategy(applyappsv1.DaemonSetUpdateStrategy().
 				WithType(appsv1.RollingUpdateDaemonSetStrategyType).
 				WithRollingUpdate(applyappsv1.RollingUpdateDaemonSet().
-					WithMaxUnavailable(intstr.FromInt32(0)).
-					WithMaxSurge(intstr.FromInt32(1)))).
+					WithMaxUnavailable(intstr.FromInt32(unavailable)).
+					WithMaxSurge(intstr.FromInt32(surge)))).
 			WithTemplate(template))
 }
 
@@ -170,14 +175,27 @@ func resources(wanted ir.Resources) (*applycorev1.ResourceRequirementsApplyConfi
 	return all, nil
 }
 
-// concurrency is the number of threads of a proxy that has a limit of CPU, or was told. Envoy takes one for each core otherwise.
+// fewestThreads is how many threads a proxy has that asks for less CPU than that.
+const fewestThreads = 2
+
+// concurrency is the number of threads of a proxy: what it was told, its limit of CPU, or else what it requests. Envoy itself would take one
+// for each core of the node, and each thread has connections of its own to each endpoint, and memory.
 func concurrency(gateway ir.Gateway) ([]string, error) {
 	if wanted := gateway.Fleet.Proxies.Concurrency; wanted != nil {
 		return []string{"--concurrency", strconv.Itoa(int(*wanted))}, nil
 	}
-	limits, err := quantities(resourcesOf(gateway).Limits)
-	if err != nil || limits.Cpu().IsZero() {
+	wanted := resourcesOf(gateway)
+	limits, err := quantities(wanted.Limits)
+	if err != nil {
 		return nil, err
 	}
-	return []string{"--concurrency", strconv.FormatInt(limits.Cpu().Value(), 10)}, nil
+	threads := limits.Cpu().Value()
+	if threads == 0 {
+		requests, err := quantities(wanted.Requests)
+		if err != nil {
+			return nil, err
+		}
+		threads = max(fewestThreads, requests.Cpu().Value())
+	}
+	return []string{"--concurrency", strconv.FormatInt(threads, 10)}, nil
 }

@@ -50,13 +50,21 @@ func takeAddresses(f *ir.Fleet, addresses []gwv1.GatewaySpecAddress) {
 	f.InClusterOnly = !outside
 }
 
-// fleetAddresses is where the fleet can be reached: what the load balancer gave its Service, and the Service's own address where the
-// Gateway asks for one inside the cluster.
+// fleetAddresses is where the fleet can be reached: what the load balancer gave its Service, or the nodes for one of type NodePort, and the
+// Service's own address where the Gateway asks for one inside the cluster.
 func fleetAddresses(v *store.View, objects *store.Objects, key string, gateway ir.Gateway) (outside, inside []outcome.Address) {
 	fleet := gateway.Fleet
 	service, ok := objects.Services.Get(v, key)
 	if !ok || !ownedBy(service, gateway) {
 		return nil, nil
+	}
+	switch {
+	case fleet.InClusterOnly:
+	case fleet.Proxies.Pod.HostPorts:
+		outside = nodeAddresses(v, objects, fleet.Proxies.Pod.NodeSelector)
+	case service.Spec.Type == corev1.ServiceTypeNodePort:
+		// Every node leads to the proxies.
+		outside = nodeAddresses(v, objects, nil)
 	}
 	if !fleet.InClusterOnly {
 		for _, ingress := range service.Status.LoadBalancer.Ingress {

@@ -39,6 +39,8 @@ type ResolvedClass struct {
 	Problem    string
 	// DefaultGateways says that Gateways of the class may take routes that do not name them.
 	DefaultGateways bool
+	// HostPorts says that Gateways of the class may open their ports on nodes.
+	HostPorts bool
 	// PortsPerNamespace is how many sockets the Gateways of a namespace can have together on proxies that the class shares.
 	PortsPerNamespace int
 	Outcome           outcome.Class
@@ -71,6 +73,7 @@ func Class(v *store.View, objects *store.Objects, name string) ResolvedClass {
 		Parameters:        parameters,
 		Problem:           problem,
 		DefaultGateways:   value(spec.DefaultGateways) == v1alpha1.DefaultGatewaysAllowed,
+		HostPorts:         value(spec.HostPorts) == v1alpha1.HostPortsAllowed,
 		PortsPerNamespace: int(cmp.Or(value(value(spec.Limits).PortsPerNamespace), portsPerNamespace)),
 		Outcome: outcome.Class{
 			Generation: class.Generation,

@@ -53,6 +53,7 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 			// Their number would be a write of every Gateway's status whenever a pod comes or goes.
 			condition.Message = fmt.Sprintf("the proxies of class %s serve the Gateway, and others of the class", fleet.Class)
 		}
+		condition.Message += nodePorts(v, objects, r.Gateway)
 		if fleet.Delivery == ir.Files {
 			condition.Message += "; they are supplied by files, which are not acknowledged: what a proxy refuses of them is said in its log only"
 		}

@@ -141,7 +141,9 @@ func takeServiceType(f *ir.Fleet) string {
 	if len(f.Addresses) > 0 {
 		return fmt.Sprintf("spec.addresses asks for %s, and service.type %s of the parameters has no load balancer; leave out one of them", f.Addresses[0], kind)
 	}
-	f.InCluster, f.InClusterOnly = true, true
+	if kind == corev1.ServiceTypeClusterIP && !f.Proxies.Pod.HostPorts {
+		f.InCluster, f.InClusterOnly = true, true
+	}
 	return ""
 }
 

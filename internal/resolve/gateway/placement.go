@@ -77,16 +77,18 @@ func foreignChoice(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedClass
 		field = "placement"
 	case own.DefaultGateways != nil && (*own.DefaultGateways == v1alpha1.DefaultGatewaysAllowed) != class.DefaultGateways:
 		field = "defaultGateways"
+	case own.HostPorts != nil && (*own.HostPorts == v1alpha1.HostPortsAllowed) != class.HostPorts:
+		field = "hostPorts"
 	case isAbroad(s.placement):
 		return foreignFields(own, s.placement, key)
 	default:
-		return ""
+		return foreignHostPorts(own, s, class, key)
 	}
 	return fmt.Sprintf("ProxyConfig %s has %s, which only the ProxyConfig of a GatewayClass can choose; leave it out", key, field)
 }
 
 // ofEach is what every Gateway has for itself wherever its proxies run, and behind it what it may repeat.
-var ofEach = []string{"service", "accessLogs", "tracing", "placement", "defaultGateways"}
+var ofEach = []string{"service", "accessLogs", "tracing", "placement", "defaultGateways", "hostPorts"}
 
 // foreignFields finds a Gateway that says something about proxies which are not its own to run.
 func foreignFields(own v1alpha1.ProxyConfigSpec, class v1alpha1.Placement, key string) string {

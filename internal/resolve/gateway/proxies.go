@@ -45,6 +45,9 @@ func proxies(spec v1alpha1.ProxyConfigSpec) (ir.Proxies, string) {
 	}
 	problem := pod(&p.Pod, spec.Pod)
 	if problem == "" {
+		problem = hostPorts(&p, value(spec.Placement))
+	}
+	if problem == "" {
 		problem = drain(&p.Drain, spec.Drain)
 	}
 	if spec.Patches != nil && problem == "" {
@@ -91,6 +94,8 @@ func pod(p *ir.Pod, spec *v1alpha1.Pod) string {
 		Affinity:      verbatim(spec.Affinity),
 		Tolerations:   list(spec.Tolerations),
 		PriorityClass: value(spec.PriorityClassName),
+		HostPorts:     value(spec.HostPorts) == v1alpha1.PodHostPortsEnabled,
+		AssignedUser:  value(spec.User) == v1alpha1.PodUserAssigned,
 	}
 	if spec.TopologySpreadConstraints != nil {
 		p.Spread = verbatim(&spec.TopologySpreadConstraints)

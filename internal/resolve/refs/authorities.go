@@ -27,20 +27,28 @@ func clusterWide(group, kind string) bool {
 }
 
 // Authorities reads the certificates of authorities in `ca.crt` of a ConfigMap or Secret, or in a ClusterTrustBundle, as PEM that holds
-// nothing else. Whoever calls it has checked that the reference is permitted and leads to an object that [HoldsAuthorities].
+// nothing else. Certificates that cannot be read are left out: a problem beside certificates says which, one without them that none is left.
+// Callers have checked that the reference is permitted and leads to an object that [HoldsAuthorities].
 func Authorities(v *store.View, objects *store.Objects, target Target) ([]byte, *Problem) {
 	s := authoritiesIn(v, objects, target)
 	if !s.found {
 		return nil, &Problem{Reason: reasonInvalidAuthorities, Message: "there is no " + s.name}
 	}
 	bundle, err := parseAuthorities(s.text)
-	if err != nil {
+	switch {
+	case err == nil:
+		return bundle, nil
+	case bundle == nil:
 		return nil, &Problem{
 			Reason:  reasonInvalidAuthorities,
 			Message: fmt.Sprintf("%s does not hold usable certificates in %s: %v", s.name, s.field, err),
 		}
+	default:
+		return bundle, &Problem{
+			Reason:  reasonInvalidAuthorities,
+			Message: fmt.Sprintf("a part of %s of %s cannot be read and is left out: %v; the other certificates are used", s.field, s.name, err),
+		}
 	}
-	return bundle, nil
 }
 
 // source is an object that should hold certificates, and what people call it and the field they are in.
@@ -72,7 +80,11 @@ func authoritiesIn(v *store.View, objects *store.Objects, target Target) source 
 	default:
 		var config *corev1.ConfigMap
 		if config, s.found = objects.ConfigMaps.Get(v, key); s.found {
-			s.text = []byte(config.Data[s.field])
+			// A ConfigMap has a key in one of the two.
+			s.text = config.BinaryData[s.field]
+			if text, ok := config.Data[s.field]; ok {
+				s.text = []byte(text)
+			}
 		}
 	}
 	return s
@@ -83,31 +95,41 @@ const reasonInvalidAuthorities = string(gwv1.BackendTLSPolicyReasonInvalidCACert
 
 var errNoCertificate = errors.New("it has no PEM block of type CERTIFICATE")
 
-// parseAuthorities keeps the certificates and nothing else, so that neither a stray private key nor a comment goes to a proxy.
+// parseAuthorities keeps the certificates and nothing else, so that neither a stray private key nor a comment goes to a proxy. Bundles of
+// large organizations hold certificates that Go cannot read, such as one with a negative serial number. Those are left out, and the first is
+// named by the error.
 func parseAuthorities(text []byte) ([]byte, error) {
 	if err := checkSize(text, maxBundle); err != nil {
 		return nil, err
 	}
 	var bundle []byte
-	count := 0
+	var unread error
+	number := 0
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkPublicKey(certificate.PublicKey); err != nil {
-			return nil, err
-		}
-		if count++; count > maxAuthorities {
+		if number++; number > maxAuthorities {
 			return nil, fmt.Errorf("it has more than %d certificates", maxAuthorities)
+		}
+		if err := checkAuthority(block.Bytes); err != nil {
+			if unread == nil {
+				unread = fmt.Errorf("certificate %d: %w", number, err)
+			}
+			continue
 		}
 		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
 	}
-	if len(bundle) == 0 {
+	if number == 0 {
 		return nil, errNoCertificate
 	}
-	return bundle, nil
+	return bundle, unread
+}
+
+func checkAuthority(der []byte) error {
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return err
+	}
+	return checkPublicKey(certificate.PublicKey)
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // AuthoritiesOf follows references to certificates of authorities and returns the name of the bundle they make together, see
-// [AuthoritiesNamed]. A reference that leads nowhere does not take the others with it: the name is empty only if none is good, and the
-// problem is that of the first bad one.
+// [AuthoritiesNamed]. Neither a reference that leads nowhere nor a certificate that cannot be read takes the others with it: the name is empty
+// only if none is good, and the problem is the first one.
 func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gwv1.ObjectReference) (string, *Problem) {
 	var sources []string
 	var first *Problem
@@ -24,15 +24,16 @@ func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gw
 			target.Namespace = valueOr(ref.Namespace, "")
 		}
 		text, problem := checkAuthorities(v, objects, from, string(ref.Group), target)
-		if problem == nil && size+len(text) > maxBundle {
-			problem = &Problem{Reason: reasonInvalidAuthorities, Message: fmt.Sprintf(
-				"the certificates of %s %s have no room beside those before: together they may have %d bytes; refer to fewer", target.Kind, target.Name, maxBundle)}
+		if size+len(text) > maxBundle {
+			text, problem = nil, &Problem{Reason: reasonInvalidAuthorities, Message: fmt.Sprintf(
+				"the certificates of %s %s have no room beside those before: together they may have %d bytes; refer to fewer",
+				target.Kind, target.Name, maxBundle)}
 		}
-		switch {
-		case problem == nil:
+		if len(text) > 0 {
 			size += len(text)
 			sources = append(sources, authoritiesSource(target))
-		case first == nil:
+		}
+		if first == nil {
 			first = problem
 		}
 	}
@@ -40,6 +41,7 @@ func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gw
 	return strings.Join(slices.Compact(sources), bundleSeparator), first
 }
 
+// checkAuthorities returns the certificates that a reference leads to, and what is wrong with it.
 func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group string, target Target) ([]byte, *Problem) {
 	if !HoldsAuthorities(group, target.Kind) {
 		return nil, &Problem{
@@ -69,7 +71,7 @@ func AuthoritiesNamed(v *store.View, objects *store.Objects, name string) (ir.Au
 	bundle := ir.Authorities{Name: name}
 	for source := range strings.SplitSeq(name, bundleSeparator) {
 		certificates, problem := Authorities(v, objects, authoritiesTarget(source))
-		if problem != nil {
+		if certificates == nil {
 			return ir.Authorities{}, problem
 		}
 		bundle.PEM = append(bundle.PEM, certificates...)

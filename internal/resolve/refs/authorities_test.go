@@ -46,7 +46,8 @@ func TestAuthorities(t *testing.T) {
 		{"comments and keys stay behind", "ConfigMap", "# root\n" + a + stray + "trailing", a, ""},
 		{"an empty value is no bundle", "ConfigMap", "", "", "no PEM block"},
 		{"text that is not PEM is no bundle", "ConfigMap", "nonsense", "", "no PEM block"},
-		{"one broken certificate spoils the bundle", "ConfigMap", a + broken, "", "does not hold usable certificates"},
+		{"one broken certificate is left out and named", "ConfigMap", a + broken + b, a + b, "left out: certificate 2:"},
+		{"nothing but broken certificates is no bundle", "ConfigMap", broken + broken, "", "does not hold usable certificates in ca.crt: certificate 1:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -60,11 +61,21 @@ func TestAuthorities(t *testing.T) {
 				t.Errorf("problem: %s", problem.Message)
 			case c.problem != "" && (problem == nil || problem.Reason != "InvalidCACertificateRef" || !strings.Contains(problem.Message, c.problem)):
 				t.Errorf("problem is %+v, want it to say %q", problem, c.problem)
-			case !bytes.Equal(got, []byte(c.want)):
+			}
+			if !bytes.Equal(got, []byte(c.want)) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
 	}
+	t.Run("a ConfigMap may hold it as binary data", func(t *testing.T) {
+		t.Parallel()
+		objects := store.NewObjects(store.New())
+		objects.Apply(store.Change{Kind: store.ConfigMap, Key: "app/ca", Object: &corev1.ConfigMap{BinaryData: map[string][]byte{"ca.crt": []byte(a)}}})
+		got, problem := refs.Authorities(nil, objects, refs.Target{Kind: "ConfigMap", Namespace: "app", Name: "ca"})
+		if problem != nil || string(got) != a {
+			t.Errorf("got %q, problem %+v", got, problem)
+		}
+	})
 	t.Run("what does not exist is named", func(t *testing.T) {
 		t.Parallel()
 		_, problem := refs.Authorities(nil, store.NewObjects(store.New()), refs.Target{Kind: "ConfigMap", Namespace: "app", Name: "ca"})

@@ -46,7 +46,7 @@ func servicePort(
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to", key),
+			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; refer to an XBackend of type ExternalHostname instead", key),
 		}
 	}
 	if number == nil {

@@ -39,6 +39,7 @@ var prototypes = map[store.Kind]func() metav1.Object{
 	store.Service:               func() metav1.Object { return &corev1.Service{} },
 	store.Secret:                func() metav1.Object { return &corev1.Secret{} },
 	store.EndpointSlice:         func() metav1.Object { return &discoveryv1.EndpointSlice{} },
+	store.Node:                  func() metav1.Object { return &corev1.Node{} },
 	store.Deployment:            func() metav1.Object { return &appsv1.Deployment{} },
 	store.DaemonSet:             func() metav1.Object { return &appsv1.DaemonSet{} },
 	store.ProxyConfig:           func() metav1.Object { return &v1alpha1.ProxyConfig{} },

@@ -16,7 +16,10 @@ import (
 )
 
 const (
-	connectTimeout = 5 * time.Second
+	// connectTimeout is for endpoints inside the cluster that are spoken to in plain text: one lost packet is sent again after a second.
+	connectTimeout = 2 * time.Second
+	// farConnectTimeout is for what takes longer: a name outside the cluster, and a handshake with TLS, which Envoy counts too.
+	farConnectTimeout = 5 * time.Second
 	// bufferLimit is what Envoy's guide for edge proxies asks for: a slow reader must not fill the proxy's memory.
 	bufferLimit = 32 * 1024
 )
@@ -39,7 +42,11 @@ type Way struct {
 func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
 	c := plain(b)
 	limitRetries(c, way.Budget)
+	if b.Protocol != ir.BackendUDP {
+		noticeSilence(c, silenceLimit(b.Protocol, way.Hostname != ""))
+	}
 	if way.Hostname != "" {
+		c.ConnectTimeout = durationpb.New(farConnectTimeout)
 		external(c, way.Hostname, b.Port, way.Families.First())
 		denyAddresses(c, b.Protocol, way.DeniedAddresses)
 	}
@@ -48,6 +55,7 @@ func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
 	case way.TLS.Refused:
 		deadEnd(c)
 	default:
+		c.ConnectTimeout = durationpb.New(farConnectTimeout)
 		c.TransportSocket = upstreamTLS(b.Protocol, way.TLS)
 	}
 	return c
@@ -72,8 +80,8 @@ func plain(b ir.Backend) *clusterv3.Cluster {
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 		LbPolicy:                      clusterv3.Cluster_LEAST_REQUEST,
 		CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
-			// Endpoints that must not get requests are left out beforehand, so there is nothing to fall back to in a panic.
-			HealthyPanicThreshold: &typev3.Percent{Value: 0},
+			// Endpoints that must not get requests are left out beforehand. If all that are left have been ejected, they are asked all the same.
+			HealthyPanicThreshold: &typev3.Percent{Value: 1},
 		},
 		CircuitBreakers: limits(b.Protocol),
 		// Kubernetes says when an endpoint is gone; a proxy that has its own opinion would keep sending to it.

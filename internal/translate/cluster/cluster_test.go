@@ -76,7 +76,7 @@ func TestLimits(t *testing.T) {
 						t.Errorf("%s are limited to %d", what, value)
 					}
 				}
-				if limit.GetRetryBudget().GetBudgetPercent().GetValue() != 20 || limit.GetRetryBudget().GetMinRetryConcurrency().GetValue() != 10 || limit.GetMaxRetries() != nil {
+				if limit.GetRetryBudget().GetBudgetPercent().GetValue() != 20 || limit.GetRetryBudget().GetMinRetryConcurrency().GetValue() != 1000 || limit.GetMaxRetries() != nil {
 					t.Errorf("retries are limited by %v", limit)
 				}
 				if limit.GetRetryBudget().GetBudgetInterval() != nil {

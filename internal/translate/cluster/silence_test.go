@@ -1,0 +1,72 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/cluster"
+	"github.com/gatewright/gatewright/internal/translate/prototest"
+)
+
+func TestSilentEndpoints(t *testing.T) {
+	t.Parallel()
+	tls := &ir.BackendTLS{ServerName: "cart.example.com"}
+	for _, c := range []struct {
+		name     string
+		protocol ir.BackendProtocol
+		way      cluster.Way
+		connect  time.Duration
+		silence  int64
+	}{
+		{"HTTP/1.1", ir.BackendHTTP1, cluster.Way{}, 2 * time.Second, 30_000},
+		{"HTTP/2 has all requests on one connection", ir.BackendHTTP2, cluster.Way{}, 2 * time.Second, 1_500},
+		{"connections that are passed on", ir.BackendTCP, cluster.Way{}, 2 * time.Second, 30_000},
+		{"the handshake with TLS has more time", ir.BackendHTTP2, cluster.Way{TLS: tls}, 5 * time.Second, 1_500},
+		{"a name outside the cluster has more time", ir.BackendHTTP2, cluster.Way{Hostname: "api.example.com"}, 5 * time.Second, 30_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 80, Protocol: c.protocol}, c.way)
+			prototest.Valid(t, got)
+			if timeout := got.GetConnectTimeout().AsDuration(); timeout != c.connect {
+				t.Errorf("connections have %s to come about", timeout)
+			}
+			options := got.GetUpstreamBindConfig().GetSocketOptions()
+			if len(options) != 1 || options[0].GetLevel() != 6 || options[0].GetName() != 18 || options[0].GetIntValue() != c.silence {
+				t.Errorf("socket options: %v", options)
+			}
+			if got.GetUpstreamBindConfig().GetSourceAddress() != nil {
+				t.Error("the source address is set, so that only one family can be reached")
+			}
+			if got.GetUpstreamConnectionOptions().GetTcpKeepalive().GetKeepaliveTime().GetValue() != 30 {
+				t.Error("idle connections are not probed")
+			}
+		})
+	}
+	t.Run("UDP has no connections", func(t *testing.T) {
+		t.Parallel()
+		got := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "dns"}, Port: 53, Protocol: ir.BackendUDP}, cluster.Way{})
+		if got.GetUpstreamBindConfig() != nil || got.GetOutlierDetection() != nil || got.GetUpstreamConnectionOptions() != nil {
+			t.Errorf("cluster: %v", got)
+		}
+	})
+}
+
+func TestEjection(t *testing.T) {
+	t.Parallel()
+	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 80, Protocol: ir.BackendHTTP1}, cluster.Way{})
+	got := c.GetOutlierDetection()
+	if !got.GetSplitExternalLocalOriginErrors() || got.GetEnforcingConsecutive_5Xx() == nil || got.GetEnforcingConsecutive_5Xx().GetValue() != 0 ||
+		got.GetEnforcingSuccessRate() == nil || got.GetEnforcingSuccessRate().GetValue() != 0 ||
+		got.GetEnforcingLocalOriginSuccessRate() == nil || got.GetEnforcingLocalOriginSuccessRate().GetValue() != 0 {
+		t.Errorf("answers of a backend can eject it: %v", got)
+	}
+	// Envoy ejects if 100 * (ejected + 1) / endpoints is at most this.
+	if most := got.GetMaxEjectionPercent().GetValue(); most != 50 || got.GetAlwaysEjectOneHost().GetValue() {
+		t.Errorf("%d%% can be ejected, so that the only endpoint can be, or one of two cannot", most)
+	}
+	if panic := c.GetCommonLbConfig().GetHealthyPanicThreshold().GetValue(); panic != 1 {
+		t.Errorf("the panic threshold is %v: when only ejected endpoints are left, they are not asked", panic)
+	}
+}

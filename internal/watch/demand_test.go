@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+func TestNodesAreWatchedOnDemand(t *testing.T) {
+	t.Parallel()
+	own := metav1.ObjectMeta{Namespace: "infra", Name: "gw", Labels: map[string]string{"app.kubernetes.io/managed-by": "gatewright"}}
+	service := func(meta metav1.ObjectMeta, kind corev1.ServiceType) client.Object {
+		return &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Type: kind}}
+	}
+	daemons := func(hostPort int32) client.Object {
+		set := &appsv1.DaemonSet{ObjectMeta: own}
+		set.Spec.Template.Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 80, HostPort: hostPort}}}}
+		return set
+	}
+	serviceKind, daemonKind := corev1.SchemeGroupVersion.WithKind("Service"), appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+	for _, c := range []struct {
+		name   string
+		object client.Object
+		want   bool
+	}{
+		{"a fleet with a load balancer needs none", service(own, corev1.ServiceTypeLoadBalancer), false},
+		{"a fleet with ports of nodes needs them", service(own, corev1.ServiceTypeNodePort), true},
+		{"Services of others need none", service(metav1.ObjectMeta{Namespace: "infra", Name: "other"}, corev1.ServiceTypeNodePort), false},
+		{"a fleet that opens ports on nodes needs them", daemons(80), true},
+		{"a fleet on every node needs none", daemons(0), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := newCluster(t)
+			server.of(corev1.SchemeGroupVersion.WithKind("Node")).Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+			kind := serviceKind
+			if _, ok := c.object.(*appsv1.DaemonSet); ok {
+				kind = daemonKind
+			}
+			seen := make(chan store.Change, 100)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			watcher := New(server, slog.New(slog.DiscardHandler), func(e Event) {
+				if e.Kind == store.Node {
+					seen <- e.Change
+				}
+			})
+			server.of(kind).Add(c.object)
+			if err := watcher.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(seen) > 0; got != c.want {
+				t.Errorf("nodes were read: %t", got)
+			}
+		})
+	}
+}
+
+func TestTrimNode(t *testing.T) {
+	t.Parallel()
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"edge": "yes"}, Annotations: map[string]string{"a": "b"}},
+		Spec:       corev1.NodeSpec{PodCIDR: "10.0.0.0/24"},
+		Status: corev1.NodeStatus{
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}},
+			Images:    []corev1.ContainerImage{{Names: []string{"a"}}},
+		},
+	}
+	trimNode(node)
+	if len(node.Status.Addresses) != 1 || node.Labels["edge"] != "yes" || node.Status.Images != nil || node.Annotations != nil || node.Spec.PodCIDR != "" {
+		t.Errorf("left: %+v", node)
+	}
+}
+
+func TestTrimConfigMapKeepsBinaryAuthorities(t *testing.T) {
+	t.Parallel()
+	config := &corev1.ConfigMap{BinaryData: map[string][]byte{"ca.crt": []byte("x"), "other": []byte("y")}, Data: map[string]string{"z": "z"}}
+	trimConfigMap(config)
+	if len(config.BinaryData) != 1 || string(config.BinaryData["ca.crt"]) != "x" || config.Data != nil {
+		t.Errorf("left: %+v", config)
+	}
+}

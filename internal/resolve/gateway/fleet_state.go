@@ -56,6 +56,9 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		if fleet.Delivery == ir.Files {
 			condition.Message += "; they are supplied by files, which are not acknowledged: what a proxy refuses of them is said in its log only"
 		}
+		if without := leftOut(r.own()); without != "" {
+			condition.Message += "; " + without
+		}
 	}
 	return slices.Concat(outside, inside), condition
 }

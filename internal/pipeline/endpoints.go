@@ -32,15 +32,26 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 		return endpoints.XBackendKeys(b)
 	})
 	g.assignments = memo.Derive(g.memo, stageEndpoints, from(ports, xbackends), sameTranslation, func(v *store.View, key string) translation {
-		return checked(func() *endpointv3.ClusterLoadAssignment { return endpoints.LoadAssignment(v, g.objects, key) })
+		idle := false
+		t := checked(func() *endpointv3.ClusterLoadAssignment {
+			assignment := endpoints.LoadAssignment(v, g.objects, key)
+			idle = len(assignment.GetEndpoints()) == 0
+			return assignment
+		})
+		t.idle = idle
+		return t
 	})
 	g.assignments.CollectChanges()
 	return g
 }
 
-// changes takes the assignments that are different now, and what was kept from proxies.
-func (g *endpointGraph) changes() (map[string]*xds.Resource, []found) {
-	different, flaws := takeResources(g.assignments, func(key string) xds.Change { return xds.Change{Type: xds.Endpoints, Name: key} })
+// changes takes the assignments that are different now, and what was kept from proxies. It notes which of them are none.
+func (g *endpointGraph) changes(note func(name string, idle bool)) (map[string]*xds.Resource, []found) {
+	different, flaws := takeResources(g.assignments, func(key string) xds.Change {
+		t, _ := g.assignments.Get(nil, key)
+		note(key, t.idle)
+		return xds.Change{Type: xds.Endpoints, Name: key}
+	})
 	changes := make(map[string]*xds.Resource, len(different))
 	for _, change := range different {
 		changes[change.Name] = change.Resource

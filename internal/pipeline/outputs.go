@@ -61,6 +61,7 @@ func (g *graph) collectChanges() {
 	g.gateways.CollectChanges()
 	g.routes.CollectChanges()
 	g.routes.CollectReplaced()
+	g.routeStatus.CollectChanges()
 	g.tableListeners.CollectReplaced()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
@@ -192,14 +193,7 @@ func (g *graph) publishStatuses(statuses Statuses) {
 	publishPolicies(statuses, store.XBackendTrafficPolicy, g.trafficStatus)
 	publishPolicies(statuses, store.XBackend, g.xbackendStatus)
 	publishPolicies(statuses, store.XTelemetryPolicy, g.telemetryStatus)
-	for _, key := range g.routes.TakeChanged() {
-		kind, name := splitRouteKey(key)
-		if r, ok := g.routes.Get(nil, key); ok {
-			statuses.SetRoute(kind, name, r.Outcome)
-		} else {
-			statuses.Forget(kind, name)
-		}
-	}
+	g.publishRoutes(statuses)
 }
 
 func publishPolicies(statuses Statuses, kind store.Kind, outcomes *store.Table[outcome.Policy]) {

@@ -15,6 +15,8 @@ import (
 type translation struct {
 	resource *xds.Resource
 	flaws    []wire.Flaw
+	// idle says of endpoints that there are none.
+	idle bool
 }
 
 // checked runs a translation, and lets its result through only if Envoy would.

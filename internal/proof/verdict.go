@@ -16,7 +16,7 @@ import (
 const (
 	reasonProgrammed  = string(gwv1.GatewayReasonProgrammed)
 	reasonPending     = string(gwv1.GatewayReasonPending)
-	reasonNotAttached = "NotAttached"
+	reasonNotAttached = outcome.NotAttached
 )
 
 // proved is what is known of an object that is live, and lacking what it waits for, by the way in which proxies are supplied.

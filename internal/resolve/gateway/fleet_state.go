@@ -44,7 +44,7 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		condition.Message = fmt.Sprintf("Service %s has no cluster address yet", key)
 	case available == 0:
 		condition.Reason = string(gwv1.GatewayReasonNoResources)
-		condition.Message = fmt.Sprintf("no proxy of %s %s is available yet", workload(fleet), fleetKey(running))
+		condition.Message = notStarting(v, objects, running, workload(fleet))
 	default:
 		condition.State = outcome.True
 		condition.Reason = string(gwv1.GatewayReasonProgrammed)

@@ -41,7 +41,9 @@ func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.Backen
 	}
 	service, ok := objects.Services.Get(v, key)
 	if !ok {
-		return ir.Backend{}, &Problem{Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key)}
+		return ir.Backend{}, &Problem{
+			Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key), Missing: key,
+		}
 	}
 	return servicePort(v, objects, service, ref.Port, fallback)
 }
@@ -51,13 +53,13 @@ func servicePort(v *store.View, objects *store.Objects, service *corev1.Service,
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to", key),
+			Message: externalName(service, key),
 		}
 	}
 	if number == nil {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("the reference to Service %s names no port; add one", key),
+			Message: fmt.Sprintf("the reference to Service %s names no port; add one of those it has: %s", key, portsOf(service)),
 		}
 	}
 	transport := corev1.ProtocolTCP
@@ -80,7 +82,7 @@ func servicePort(v *store.View, objects *store.Objects, service *corev1.Service,
 	}
 	return ir.Backend{}, &Problem{
 		Reason:  string(gwv1.RouteReasonBackendNotFound),
-		Message: fmt.Sprintf("Service %s has no %s port %d", key, transport, *number),
+		Message: wrongPort(service, key, transport, *number),
 	}
 }
 

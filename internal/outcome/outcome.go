@@ -12,8 +12,9 @@ const (
 	Unsettled State = "Unsettled"
 )
 
-// RouteProgrammed is the condition of a route at a parent that says whether the proxies serve its present generation. The standard has it for
-// Gateways and listeners only, so it has a name of our own; routes have it by the plain name [Programmed] as well, since tools look for that.
+// RouteProgrammed is the condition of a route at a parent that says whether the proxies serve its present generation. The standard
+// has it for Gateways and listeners only, so it has a name of our own; routes have it by the plain name [Programmed] as well, since
+// tools look for that.
 const RouteProgrammed = "gatewright.dev/Programmed"
 
 // Programmed is the standard's name.

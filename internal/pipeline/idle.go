@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// idlePause is for how long changes are collected before it is told which backends have no ready endpoints. Pods that come and go faster than
-// that cause no write of a status, and those that do cause one for each route in this time.
+// idlePause is for how long changes are collected before it is told which backends have no ready endpoints. Pods that come and go
+// faster than that cause no write of a status, and those that do cause one for each route in this time.
 const idlePause = 5 * time.Second
 
-// idleness knows which backends have no ready endpoints. It stands between the lane of endpoints, which tells it whenever endpoints change, and
-// the configuration lane, which is woken only when a backend comes to have none or some.
+// idleness knows which backends have no ready endpoints. It stands between the lane of endpoints, which tells it whenever endpoints
+// change, and the configuration lane, which is woken only when a backend comes to have none or some.
 type idleness struct {
 	tell func(changed map[string]bool)
 

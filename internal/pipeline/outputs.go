@@ -49,7 +49,7 @@ type Proofs interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
 	Reach(states map[string]string, since time.Time)
 	// Refuse says that proxies of a Gateway refuse an object, or the named listeners of it if there are any, and why. Accept takes it back;
-	// a new outcome does too.
+	// a new outcome does too, which of a route has to be that of another generation.
 	Refuse(kind store.Kind, key, gateway string, listeners []string, reason string)
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.

@@ -14,15 +14,15 @@ import (
 
 const stageRouteStatus = "route status"
 
-// The reasons of a route's ResolvedRefs for a backend that exists and gets no connection. The standard asks for a reason that indicates the
-// cause, and has no word for these.
+// The reasons of a route's ResolvedRefs for a backend that exists and gets no connection. The standard asks for a reason that
+// indicates the cause, and has no word for these.
 const (
 	reasonInvalidPolicy  = "InvalidBackendTLSPolicy"
 	reasonInvalidBackend = "InvalidBackend"
 )
 
-// reportRoutes lists the stage that says what becomes of routes. It stands behind hosts and backends: what they know of a route is told, and
-// changes nothing that proxies are sent. A route reads only the hosts that have a rule of it that gets no requests.
+// reportRoutes lists the stage that says what becomes of routes. It stands behind hosts and backends: what they know of a route is
+// told, and changes nothing that proxies are sent. A route reads only the hosts that have a rule of it that gets no requests.
 func (g *graph) reportRoutes(routes []store.Source, byShadowed *store.Index[ir.VirtualHost]) {
 	g.routeStatus = memo.Derive(g.memo, stageRouteStatus, routes, deepEqual[outcome.Route],
 		func(v *store.View, key string) outcome.Route {
@@ -63,7 +63,9 @@ func (g *graph) refusedBackend(v *store.View, name string) *refs.Problem {
 	}
 	if backend.XBackend {
 		if own, _ := g.xbackends.Get(v, backend.Object.String()); own.Accepted != nil {
-			return &refs.Problem{Reason: reasonInvalidBackend, Message: fmt.Sprintf("XBackend %s cannot be used: %s", backend.Object, own.Accepted.Message)}
+			return &refs.Problem{
+				Reason: reasonInvalidBackend, Message: fmt.Sprintf("XBackend %s cannot be used: %s", backend.Object, own.Accepted.Message),
+			}
 		}
 	}
 	if key, of := strings.CutPrefix(tls.Origin, string(store.BackendTLSPolicy)+"/"); of {
@@ -74,7 +76,10 @@ func (g *graph) refusedBackend(v *store.View, name string) *refs.Problem {
 			}
 		}
 	}
-	return &refs.Problem{Reason: reasonInvalidPolicy, Message: fmt.Sprintf("it is not known how connections to %s are to be secured, so requests are answered 503", backend.Object)}
+	return &refs.Problem{
+		Reason:  reasonInvalidPolicy,
+		Message: fmt.Sprintf("it is not known how connections to %s are to be secured, so requests are answered 503", backend.Object),
+	}
 }
 
 // isIdle says whether a backend has no ready endpoints, as the lane of endpoints has told.
@@ -98,7 +103,8 @@ func (g *graph) takeIdle(changed map[string]bool) {
 	}
 }
 
-// publishRoutes says what became of routes whose outcome is new, and of those that mean something else to proxies, who have to prove it anew.
+// publishRoutes says what became of routes whose outcome is new, and of those that mean something else to proxies, who have to
+// prove it anew.
 func (g *graph) publishRoutes(statuses Statuses) {
 	changed := map[string]struct{}{}
 	for _, table := range [][]string{g.routes.TakeChanged(), g.routeStatus.TakeChanged()} {

@@ -39,9 +39,10 @@ type part struct {
 	conditions []metav1.Condition
 }
 
-// good are the conditions whose False is a problem; all others that are written here are False where there is none. A route has Programmed under
-// two names, of which one is told.
+// good are the conditions whose False is a problem, and what was tried then; all others that are written here are False where there
+// is none.
 var good = map[string]string{
+	outcome.RouteProgrammed:                 "Programming",
 	string(gwv1.RouteConditionAccepted):     "Accept",
 	string(gwv1.RouteConditionResolvedRefs): "ResolveRefs",
 	string(gwv1.GatewayConditionProgrammed): "Programming",
@@ -53,8 +54,9 @@ var starting = []string{
 	string(gwv1.ListenerReasonInvalid), outcome.NotAttached,
 }
 
-// transition is what is to be told about the change from one snapshot to another, nil for nothing: each condition that came to be False, and what
-// the cluster has come to serve. What was written is compared with what was stored, so a restart or another leader repeats nothing.
+// transition is what is to be told about the change from one snapshot to another, nil for nothing: each condition that came to be
+// False, and what the cluster has come to serve. What was written is compared with what was stored, so a restart or another leader
+// repeats nothing.
 func transition(before, after snapshot) *announcement {
 	var told *announcement
 	for _, p := range after {
@@ -62,11 +64,15 @@ func transition(before, after snapshot) *announcement {
 			was := before.find(p.name, now.Type)
 			if now.Type == string(gwv1.GatewayClassConditionStatusSupportedVersion) {
 				if was == nil || was.Status != now.Status || was.Message != now.Message {
-					return &announcement{warning: now.Status != metav1.ConditionTrue, reason: now.Reason, action: "CheckDefinitions", note: now.Message}
+					return &announcement{
+						warning: now.Status != metav1.ConditionTrue, reason: now.Reason, action: "CheckDefinitions", note: now.Message,
+					}
 				}
 				continue
 			}
-			if !becameFalse(was, now) {
+			// A route has this under two names, of which one is told.
+			twice := now.Type == outcome.RouteProgrammed && meta.FindStatusCondition(p.conditions, outcome.Programmed) != nil
+			if twice || !becameFalse(was, now) {
 				continue
 			}
 			text := fmt.Sprintf("%s is False%s: %s", now.Type, p.place(), now.Message)
@@ -97,7 +103,7 @@ func becameFalse(was *metav1.Condition, now metav1.Condition) bool {
 	case was != nil && was.Status == metav1.ConditionTrue:
 		return now.Reason != outcome.NotAttached
 	default:
-		return now.Type != string(gwv1.GatewayConditionProgrammed) || !slices.Contains(starting, now.Reason)
+		return good[now.Type] != good[outcome.Programmed] || !slices.Contains(starting, now.Reason)
 	}
 }
 
@@ -168,8 +174,8 @@ func parentName(ref gwv1.ParentReference) string {
 	return name
 }
 
-// announcePause is how long an event waits for what else becomes of the object: a bundle of definitions is installed one by one, and much that
-// is False is True a moment later.
+// announcePause is how long an event waits for what else becomes of the object: a bundle of definitions is installed one by one,
+// and much that is False is True a moment later.
 const announcePause = 3 * time.Second
 
 // maxEvents is how many events are made in a minute. Something that makes thousands of objects fail needs no event for each.
@@ -192,9 +198,8 @@ type announcer struct {
 
 // change is what has become of the status of an object since it was last told.
 type change struct {
-	// context outlives the write that caused it.
-	context       context.Context //nolint:containedctx // the change outlives the call
-	object        client.Object
+	// tell makes an event about the object as it was last.
+	tell          func(*announcement)
 	before, after snapshot
 }
 
@@ -204,16 +209,19 @@ func (n *announcer) observe(ctx context.Context, kind Kind, object client.Object
 		return
 	}
 	i := item{kind, client.ObjectKeyFromObject(object).String()}
+	// It outlives the write that caused it.
+	ctx = context.WithoutCancel(ctx)
+	tell := func(a *announcement) { n.make(ctx, kind, object, a) }
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if known, waits := n.waiting[i]; waits {
-		known.object, known.after = object, after
+		known.tell, known.after = tell, after
 		return
 	}
 	if transition(before, after) == nil {
 		return
 	}
-	n.waiting[i] = &change{context: context.WithoutCancel(ctx), object: object, before: before, after: after}
+	n.waiting[i] = &change{tell: tell, before: before, after: after}
 	time.AfterFunc(announcePause, func() { n.release(i) })
 }
 
@@ -236,7 +244,7 @@ func (n *announcer) release(i item) {
 		return
 	}
 	if a := transition(known.before, known.after); a != nil && n.admit() {
-		n.make(known.context, i.kind, known.object, a)
+		known.tell(a)
 	}
 }
 
@@ -256,7 +264,7 @@ func (n *announcer) admit() bool {
 
 // apiVersion is where a kind is from.
 func apiVersion(kind Kind) string {
-	switch kind { //nolint:exhaustive // all others are of the standard channel
+	switch kind {
 	case KindXBackend, KindXBackendTrafficPolicy, KindXTelemetryPolicy:
 		return gwxv1alpha1.GroupVersion.String()
 	default:

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// typed adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always counts.
+// typed adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always
+// counts.
 func typed[T client.Object](changed func(before, after T) bool) func(before, after client.Object) bool {
 	return func(before, after client.Object) bool {
 		b, fine := before.(T)
@@ -66,8 +67,8 @@ func changedEndpointSlice(before, after *discoveryv1.EndpointSlice) bool {
 		!equality.Semantic.DeepEqual(before.Endpoints, after.Endpoints)
 }
 
-// changedDeployment counts a new specification and how many replicas of which one serve. Of the conditions, it counts those that say what keeps
-// replicas from running.
+// changedDeployment counts a new specification and how many replicas of which one serve. Of the conditions, it counts those that
+// say what keeps replicas from running.
 func changedDeployment(before, after *appsv1.Deployment) bool {
 	b, a := before.Status, after.Status
 	return before.Generation != after.Generation ||

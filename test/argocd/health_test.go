@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ const (
 
 // scripts is the folder of the scripts for the kinds of the Gateway API.
 var scripts = sync.OnceValues(func() (string, error) {
-	text, err := exec.Command("go", "mod", "download", "-json", release).Output() //nolint:gosec,noctx // a fixed command
+	text, err := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", release).Output()
 	if err != nil {
 		return "", fmt.Errorf("download %s: %w", release, err)
 	}
@@ -48,8 +49,8 @@ var scripts = sync.OnceValues(func() (string, error) {
 	return filepath.Join(module.Dir, "resource_customizations", gwv1.GroupName), nil
 })
 
-// TestHealthOfGoldenStatuses has Argo CD look at everything that the golden cases of the pipeline say of objects: what is refused is not healthy,
-// and what is good is.
+// TestHealthOfGoldenStatuses has Argo CD look at everything that the golden cases of the pipeline say of objects: what is refused
+// is not healthy, and what is good is.
 func TestHealthOfGoldenStatuses(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../internal/pipeline/testdata/*/status.yaml")
@@ -108,9 +109,12 @@ func statuses(t *testing.T, kind string, raw json.RawMessage) map[string]stored 
 		read(&o)
 		o.Generation = generation
 		all := map[string]stored{}
-		for what, state := range map[string]outcome.State{"proxies took it": outcome.True, "proxies refuse it": outcome.False, "proxies have not answered": outcome.Unsettled} {
+		for what, state := range map[string]outcome.State{
+			"proxies took it": outcome.True, "proxies refuse it": outcome.False, "proxies have not answered": outcome.Unsettled,
+		} {
 			proved := withProof(o, state)
-			all[what] = stored{status.Route(gwv1.RouteStatus{}, proved, controller, now), len(o.Parents) > 0 && goodParents(proved.Parents)}
+			good := len(o.Parents) > 0 && goodParents(proved.Parents)
+			all[what] = stored{status.Route(gwv1.RouteStatus{}, proved, controller, now), good}
 		}
 		return all
 	case "Gateway":
@@ -129,7 +133,8 @@ func statuses(t *testing.T, kind string, raw json.RawMessage) map[string]stored 
 		var o outcome.Policy
 		read(&o)
 		o.Generation = generation
-		return map[string]stored{"as it is": {status.Policy(gwv1.PolicyStatus{}, o, controller, now), len(o.Ancestors) > 0 && goodParents(o.Ancestors)}}
+		good := len(o.Ancestors) > 0 && goodParents(o.Ancestors)
+		return map[string]stored{"as it is": {status.Policy(gwv1.PolicyStatus{}, o, controller, now), good}}
 	default:
 		return nil
 	}

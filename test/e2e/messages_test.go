@@ -66,7 +66,8 @@ func TestRouteSaysWhatIsWrong(t *testing.T) {
 	w.waitSaid(t, first, "gatewright.dev/Programmed", metav1.ConditionTrue, "")
 }
 
-// TestRouteSaysThatItsBackendTLSPolicyIsBroken has a policy with a ConfigMap that does not exist: requests are answered 503, and the route says why.
+// TestRouteSaysThatItsBackendTLSPolicyIsBroken has a policy with a ConfigMap that does not exist: requests are answered 503, and
+// the route says why.
 func TestRouteSaysThatItsBackendTLSPolicyIsBroken(t *testing.T) {
 	t.Parallel()
 	const host = "policy.example.com"
@@ -79,8 +80,12 @@ func TestRouteSaysThatItsBackendTLSPolicyIsBroken(t *testing.T) {
 	policy := &gwv1.BackendTLSPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "broken"},
 		Spec: gwv1.BackendTLSPolicySpec{
-			TargetRefs: []gwv1.LocalPolicyTargetReferenceWithSectionName{{LocalPolicyTargetReference: gwv1.LocalPolicyTargetReference{Kind: "Service", Name: "echo"}}},
-			Validation: gwv1.BackendTLSPolicyValidation{Hostname: "echo.example.com", CACertificateRefs: []gwv1.LocalObjectReference{{Kind: "ConfigMap", Name: "nobody"}}},
+			TargetRefs: []gwv1.LocalPolicyTargetReferenceWithSectionName{{
+				LocalPolicyTargetReference: gwv1.LocalPolicyTargetReference{Kind: "Service", Name: "echo"},
+			}},
+			Validation: gwv1.BackendTLSPolicyValidation{
+				Hostname: "echo.example.com", CACertificateRefs: []gwv1.LocalObjectReference{{Kind: "ConfigMap", Name: "nobody"}},
+			},
 		},
 	}
 	w.Make(t, policy)
@@ -103,7 +108,10 @@ func TestGatewaySaysThatAListenerHasNoCertificate(t *testing.T) {
 			GatewayClassName: live.GatewayClass,
 			Listeners: []gwv1.Listener{
 				{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType},
-				{Name: "https", Port: 443, Protocol: gwv1.HTTPSProtocolType, TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: "nobody"}}}},
+				{
+					Name: "https", Port: 443, Protocol: gwv1.HTTPSProtocolType,
+					TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: "nobody"}}},
+				},
 			},
 		},
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase17ConflictingListeners adds listeners to a Gateway that want the port of another for other protocols, and a ListenerSet that wants its
-// hostname. Those that come later are refused and say so, and the first go on to serve, as requests all the time show.
+// TestCase17ConflictingListeners adds listeners to a Gateway that want the port of another for other protocols, and a ListenerSet
+// that wants its hostname. Those that come later are refused and say so, and the first go on to serve, as requests all the time
+// show.
 func TestCase17ConflictingListeners(t *testing.T) {
 	t.Parallel()
 	c := begin(t, "17", "conflicting listeners")

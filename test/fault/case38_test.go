@@ -17,8 +17,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase38NamespaceLabels has a listener take routes from namespaces with a label, and gives and takes the label. Another listener of the Gateway
-// does not notice.
+// TestCase38NamespaceLabels has a listener take routes from namespaces with a label, and gives and takes the label. Another
+// listener of the Gateway does not notice.
 func TestCase38NamespaceLabels(t *testing.T) {
 	t.Parallel()
 	const (

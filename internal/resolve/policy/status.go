@@ -81,9 +81,9 @@ type Users struct {
 	OfMissing func(service string) []string
 }
 
-// gateways lists the Gateways that use a target. Those of any port see a target whose port does not exist, so that somebody does. Where the Service
-// does not exist, a Gateway has something to do with the policy only if one of its routes refers to the Service: a policy whose target is a slip
-// of the pen belongs to none.
+// gateways lists the Gateways that use a target. Those of any port see a target whose port does not exist, so that somebody does.
+// Where the Service does not exist, a Gateway has something to do with the policy only if one of its routes refers to the Service:
+// a policy whose target is a slip of the pen belongs to none.
 func (in Inputs) gateways(v *store.View, users Users, t Target) []string {
 	service, ok := in.Objects.Services.Get(v, t.Service)
 	if !ok {

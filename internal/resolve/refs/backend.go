@@ -35,14 +35,14 @@ func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.Backen
 	if !Permitted(v, objects, from, target) {
 		return ir.Backend{}, &Problem{
 			Reason: string(gwv1.RouteReasonRefNotPermitted),
-			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Service %s",
+			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Service %s; add one there",
 				target.Namespace, from.Kind, from.Namespace, key),
 		}
 	}
 	service, ok := objects.Services.Get(v, key)
 	if !ok {
 		return ir.Backend{}, &Problem{
-			Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key), Missing: key,
+			Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist; create it, or correct the name", key), Missing: key,
 		}
 	}
 	return servicePort(v, objects, service, ref.Port, fallback)

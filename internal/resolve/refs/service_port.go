@@ -45,6 +45,6 @@ func portsOf(service *corev1.Service) string {
 
 // externalName says how to reach what such a Service names.
 func externalName(service *corev1.Service, key string) string {
-	return fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; refer to an XBackend of type ExternalHostname with hostname %s instead",
-		key, service.Spec.ExternalName)
+	return fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; "+
+		"refer to an XBackend of type ExternalHostname with hostname %s instead", key, service.Spec.ExternalName)
 }

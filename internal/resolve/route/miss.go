@@ -53,12 +53,14 @@ func (m miss) explain(s subject, parent string, listeners []gateway.ParentListen
 	which := fmt.Sprintf("listener %s of %s", names(listeners, func(l gateway.ParentListener) string { return l.Name }), parent)
 	switch m {
 	case missKind:
-		return notAttached(gwv1.RouteReasonNotAllowedByListeners, fmt.Sprintf("%s does not take routes of kind %s; see its allowedRoutes.kinds", which, s.kind))
+		return notAttached(gwv1.RouteReasonNotAllowedByListeners,
+			fmt.Sprintf("%s does not take routes of kind %s; see its allowedRoutes.kinds", which, s.kind))
 	case missNamespace:
 		return notAttached(gwv1.RouteReasonNotAllowedByListeners,
 			fmt.Sprintf("%s does not take routes from namespace %s; see its allowedRoutes.namespaces", which, s.namespace))
 	case missHostname:
-		return notAttached(gwv1.RouteReasonNoMatchingListenerHostname, fmt.Sprintf("no hostname of the route (%s) matches that of a listener of %s: %s",
+		const message = "no hostname of the route (%s) matches that of a listener of %s: %s"
+		return notAttached(gwv1.RouteReasonNoMatchingListenerHostname, fmt.Sprintf(message,
 			names(s.hostnames, func(h gwv1.Hostname) string { return string(h) }), parent,
 			names(listeners, func(l gateway.ParentListener) string {
 				return fmt.Sprintf("%s has %s", l.Name, cmp.Or(l.Hostname, anyHost))

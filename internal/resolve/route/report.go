@@ -183,7 +183,8 @@ func (r Resolved) shadowNote(rule string, by ir.Shadow, at []string, hosts int) 
 	case by.Same:
 		why = "has the same match and comes first, having a more specific hostname, being older, or first by name; remove one of the two"
 	case by.Regex:
-		why = "matches all of them, and a prefix comes before a regular expression; use a longer prefix or an exact path instead of the expression"
+		why = "matches all of them, and a prefix comes before a regular expression; " +
+			"use a longer prefix or an exact path instead of the expression"
 	}
 	return fmt.Sprintf("rule %s gets no requests%s: %s %s", rule, where, winner, why)
 }

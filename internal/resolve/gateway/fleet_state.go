@@ -39,6 +39,9 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 	case len(outside) == 0 && !fleet.InClusterOnly:
 		condition.Reason = string(gwv1.GatewayReasonAddressNotAssigned)
 		condition.Message = fmt.Sprintf("Service %s has no address yet; is there a load balancer in this cluster?", key)
+		if _, waits := objects.Services.Get(v, key); waits {
+			condition.Message += " If there is none, set service.type of the ProxyConfig to ClusterIP or NodePort"
+		}
 	case len(inside) == 0 && fleet.InCluster:
 		condition.Reason = string(gwv1.GatewayReasonAddressNotAssigned)
 		condition.Message = fmt.Sprintf("Service %s has no cluster address yet", key)

@@ -24,8 +24,17 @@ type VirtualHost struct {
 	FallsThrough bool
 	// Beyond are the routes that the host has no room for, as `<kind>/<namespace>/<name>`.
 	Beyond []string
+	// Shadowed are matches that rules before them leave no requests. Proxies do not need to know.
+	Shadowed []Shadow
 	// Flat says that the rules are sent as a list, however many there are.
 	Flat bool
+}
+
+// Shadow is a match that gets no requests, by the Name of its rule and that of the one that takes them.
+type Shadow struct {
+	Rule, By string
+	// Same says that both have the same match, and Regex that a prefix takes what a regular expression was meant for.
+	Same, Regex bool
 }
 
 // Rule is one match and what happens then.

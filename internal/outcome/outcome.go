@@ -12,9 +12,16 @@ const (
 	Unsettled State = "Unsettled"
 )
 
-// RouteProgrammed is the condition of a route at a parent that says whether the proxies serve its present generation. The standard has no word for
-// that, so it is one of our own.
+// RouteProgrammed is the condition of a route at a parent that says whether the proxies serve its present generation. The standard
+// has it for Gateways and listeners only, so it has a name of our own; routes have it by the plain name [Programmed] as well, since
+// tools look for that.
 const RouteProgrammed = "gatewright.dev/Programmed"
+
+// Programmed is the standard's name.
+const Programmed = "Programmed"
+
+// NotAttached is the reason of that condition for a route that a parent does not take.
+const NotAttached = "NotAttached"
 
 // Refused is the reason of that condition for what a proxy does not take.
 const Refused = "Refused"

@@ -5,6 +5,7 @@ import (
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/policy"
+	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -74,6 +75,7 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAu
 		}, closedOnPanic)
 	byAuthorities = store.NewIndex(g.tls.byGateway, "backend TLS.byAuthorities", authoritiesKey)
 	byCertificate = store.NewIndex(g.tls.byGateway, "backend TLS.byCertificate", certificateKey)
+	byMissing := store.NewIndex(g.routes, "route.byMissingService", func(_ string, r route.Resolved) []string { return r.MissingServices() })
 	byServicePort := store.NewIndex(g.tls.byGateway, "backend TLS.byServicePort", servicePortKey)
 
 	g.policyStatus = memo.Derive(g.memo, stagePolicyStatus, from(g.objects.BackendTLSPolicies), deepEqual[outcome.Policy],
@@ -86,7 +88,15 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAu
 				}
 				return gateways
 			}
-			return inputs.BackendTLSStatus(v, users, key)
+			missing := func(service string) []string {
+				var gateways []string
+				for _, user := range byMissing.Keys(v, service) {
+					r, _ := g.routes.Get(v, user)
+					gateways = append(gateways, r.Gateways()...)
+				}
+				return gateways
+			}
+			return inputs.BackendTLSStatus(v, policy.Users{OfPort: users, OfMissing: missing}, key)
 		})
 	return byAuthorities, byCertificate
 }

@@ -59,6 +59,7 @@ func newEndpointGraph(options ...memo.Option) *endpointGraph {
 			return proto
 		})
 		a.translation = inPlaces(a.translation, local)
+		a.idle = a.Taken == 0
 		return a
 	})
 	budget := g.limitNamespaces(all)
@@ -137,9 +138,13 @@ func inPlaces(all translation, local *endpoints.Local) translation {
 	return all
 }
 
-// changes takes the assignments that are different now, and what was kept from proxies.
-func (g *endpointGraph) changes() (map[string]*xds.Resource, []found) {
-	different, flaws := takeResources(g.assignments, func(key string) xds.Change { return xds.Change{Type: xds.Endpoints, Name: key} })
+// changes takes the assignments that are different now, and what was kept from proxies. It notes which of them are none.
+func (g *endpointGraph) changes(note func(name string, idle bool)) (map[string]*xds.Resource, []found) {
+	different, flaws := takeResources(g.assignments, func(key string) xds.Change {
+		t, _ := g.assignments.Get(nil, key)
+		note(key, t.idle)
+		return xds.Change{Type: xds.Endpoints, Name: key}
+	})
 	changes := make(map[string]*xds.Resource, len(different))
 	for _, change := range different {
 		changes[change.Name] = change.Resource

@@ -96,6 +96,12 @@ func (g *graph) noticeStage(all notices, at stageKey, message string) {
 				g.noticeCluster(all, name, at.key, message)
 			}
 		}
+	case stageRouteStatus:
+		kind, name := splitRouteKey(at.key)
+		r, _ := g.routes.Get(nil, at.key)
+		for _, gateway := range r.Gateways() {
+			all.add(subject{kind, name}, gateway, nil, message)
+		}
 	case stagePolicy, stagePolicyStatus:
 		noticeAncestors(all, store.BackendTLSPolicy, g.policyStatus, at.key, message)
 	case stageTrafficPolicy, stageTrafficStatus:

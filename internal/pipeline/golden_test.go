@@ -76,11 +76,28 @@ func TestGolden(t *testing.T) {
 			for _, c := range append(keys(), resolvetest.Load(t, base+string(in))...) {
 				g.objects.Apply(c)
 			}
+			findIdle(t, g, base+string(in))
 			g.memo.Run()
 			compare(t, filepath.Join(dir, "ir.yaml"), irOf(g))
 			compare(t, filepath.Join(dir, "status.yaml"), statusOf(g))
 		})
 	}
+}
+
+// findIdle has the lane of endpoints run for a case that has any.
+func findIdle(t *testing.T, g *graph, in string) {
+	t.Helper()
+	if !strings.Contains(in, "kind: "+string(store.EndpointSlice)) {
+		return
+	}
+	e := newEndpointGraph()
+	for _, c := range resolvetest.Load(t, in) {
+		e.objects.Apply(c)
+	}
+	e.memo.Run()
+	idle := map[string]bool{}
+	e.changes(func(name string, none bool) { idle[name] = none })
+	g.takeIdle(idle)
 }
 
 func irOf(g *graph) map[string]any {
@@ -150,9 +167,8 @@ func statusOf(g *graph) map[string]any {
 		o, _ := g.setStatus.Get(nil, key)
 		out[string(store.ListenerSet)+"/"+key] = o.outcome
 	}
-	for _, key := range g.routes.Keys(nil) {
-		r, _ := g.routes.Get(nil, key)
-		out[key] = r.Outcome
+	for _, key := range g.routeStatus.Keys(nil) {
+		out[key], _ = g.routeStatus.Get(nil, key)
 	}
 	for _, key := range g.policyStatus.Keys(nil) {
 		o, _ := g.policyStatus.Get(nil, key)

@@ -39,6 +39,9 @@ type graph struct {
 	classes  *store.Table[gateway.ResolvedClass]
 	gateways *store.Table[gateway.Resolved]
 	routes   *store.Table[route.Resolved]
+	// routeStatus is what became of each route, and idle the endpoints of which there are none.
+	routeStatus *store.Table[outcome.Route]
+	idle        *store.Table[bool]
 	// tableListeners are the listeners of each route table.
 	tableListeners *store.Table[[]gateway.ParentListener]
 	// quarantinedRoutes and quarantinedFilters are what proxies refuse, and what is served instead; see quarantine.go.
@@ -129,7 +132,7 @@ func newGraph(options ...memo.Option) *graph {
 	g := &graph{
 		store: s, objects: store.NewObjects(s), supply: newSupply(),
 		quarantinedRoutes: store.NewTable[substitutes](s, "quarantined routes"), quarantinedFilters: store.NewTable[quarantinedFilters](s, "quarantined filters"),
-		flatHosts: store.NewTable[bool](s, "flat hosts"),
+		flatHosts: store.NewTable[bool](s, "flat hosts"), idle: store.NewTable[bool](s, "idle endpoints"),
 	}
 	g.memo = memo.New(s, options...)
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],
@@ -178,6 +181,7 @@ func newGraph(options ...memo.Option) *graph {
 		})
 
 	g.hosts = g.resolveHosts(from(g.byVirtualHost, byDomain), byHost, byListener)
+	byShadowed := store.NewIndex(g.hosts, "virtual host.shadowed", shadowedRoutes)
 
 	g.ports = memo.Derive(g.memo, stagePort, from(byPort), deepEqual[ir.Port],
 		func(v *store.View, key string) ir.Port {
@@ -196,6 +200,7 @@ func newGraph(options ...memo.Option) *graph {
 	byBackendAuthorities, byBackendCertificate := g.secureBackends(backends, gatewayBackends)
 	g.limitBackends(backends, gatewayBackends)
 	g.judgeXBackends()
+	g.reportRoutes(routes, byShadowed)
 	g.translate(byTable, backends, gatewayBackends)
 	g.translateSecrets(from(byCertificate, byBackendCertificate), from(byAuthorities, byBackendAuthorities))
 	g.collectChanges()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type inbox struct {
 	refused map[refusal]string
 	// offers is what other replicas serve instead of what their proxies refused.
 	offers map[string]offer
+	// idling says of endpoints that there are none, or some again.
+	idling map[string]bool
 	wake   chan struct{}
 }
 
@@ -31,7 +34,7 @@ type subject struct {
 }
 
 func newInbox() *inbox {
-	return &inbox{pending: map[subject]store.Change{}, refused: map[refusal]string{}, offers: map[string]offer{}, wake: make(chan struct{}, 1)}
+	return &inbox{pending: map[subject]store.Change{}, refused: map[refusal]string{}, offers: map[string]offer{}, idling: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func (i *inbox) put(c store.Change) {
@@ -64,6 +67,14 @@ func (i *inbox) offer(key string, o offer) {
 	i.ring()
 }
 
+// idle takes in which endpoints are none, and which are some again.
+func (i *inbox) idle(changed map[string]bool) {
+	i.mu.Lock()
+	maps.Copy(i.idling, changed)
+	i.mu.Unlock()
+	i.ring()
+}
+
 func (i *inbox) ring() {
 	select {
 	case i.wake <- struct{}{}:
@@ -77,19 +88,21 @@ type batch struct {
 	since   time.Time
 	refused map[refusal]string
 	offers  map[string]offer
+	idling  map[string]bool
 }
 
 func (i *inbox) take() batch {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.taken, i.open = time.Now(), true
-	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused, offers: i.offers}
+	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused, offers: i.offers, idling: i.idling}
 	for _, c := range i.pending {
 		b.changes = append(b.changes, c)
 	}
 	i.pending = map[subject]store.Change{}
 	i.refused = map[refusal]string{}
 	i.offers = map[string]offer{}
+	i.idling = map[string]bool{}
 	return b
 }
 

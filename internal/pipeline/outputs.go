@@ -49,7 +49,7 @@ type Proofs interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
 	Reach(states map[string]string, since time.Time)
 	// Refuse says that proxies of a Gateway refuse an object, or the named listeners of it if there are any, and why. Accept takes it back;
-	// a new outcome does too.
+	// a new outcome does too, which of a route has to be that of another generation.
 	Refuse(kind store.Kind, key, gateway string, listeners []string, reason string)
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
@@ -61,6 +61,7 @@ func (g *graph) collectChanges() {
 	g.gateways.CollectChanges()
 	g.routes.CollectChanges()
 	g.routes.CollectReplaced()
+	g.routeStatus.CollectChanges()
 	g.tableListeners.CollectReplaced()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
@@ -192,14 +193,7 @@ func (g *graph) publishStatuses(statuses Statuses) {
 	publishPolicies(statuses, store.XBackendTrafficPolicy, g.trafficStatus)
 	publishPolicies(statuses, store.XBackend, g.xbackendStatus)
 	publishPolicies(statuses, store.XTelemetryPolicy, g.telemetryStatus)
-	for _, key := range g.routes.TakeChanged() {
-		kind, name := splitRouteKey(key)
-		if r, ok := g.routes.Get(nil, key); ok {
-			statuses.SetRoute(kind, name, r.Outcome)
-		} else {
-			statuses.Forget(kind, name)
-		}
-	}
+	g.publishRoutes(statuses)
 }
 
 func publishPolicies(statuses Statuses, kind store.Kind, outcomes *store.Table[outcome.Policy]) {

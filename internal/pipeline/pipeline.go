@@ -20,6 +20,7 @@ import (
 type Pipeline struct {
 	config     *lane
 	endpoints  *lane
+	idle       *idleness
 	quarantine *quarantine
 	// endpointObjects are those of the endpoint lane, and assignments what it makes of them.
 	endpointObjects *store.Objects
@@ -121,6 +122,7 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 		},
 	}
 	q.again = p.config.inbox.ring
+	p.idle = newIdleness(p.config.inbox.idle)
 	p.endpoints = &lane{
 		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m, panicked: panicked,
 		apply: func(b batch) {
@@ -129,7 +131,7 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 			}
 		},
 		publish: func(batch, memo.Report) {
-			changes, flaws := e.changes()
+			changes, flaws := e.changes(p.idle.note)
 			to.Proxies.ApplyEndpoints(changes)
 			p.tell(flaws)
 			if q.short.set(e.shortages()) {
@@ -161,6 +163,7 @@ func (p *Pipeline) Put(c store.Change) {
 // without them.
 func (p *Pipeline) Start() {
 	p.endpoints.step()
+	p.idle.flush()
 	p.config.step()
 }
 

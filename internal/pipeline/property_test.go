@@ -36,8 +36,11 @@ func (b both) apply(changes ...store.Change) {
 }
 
 func (b both) run() {
-	b.config.memo.Run()
 	b.endpoints.memo.Run()
+	idle := map[string]bool{}
+	b.endpoints.changes(func(name string, none bool) { idle[name] = none })
+	b.config.takeIdle(idle)
+	b.config.memo.Run()
 }
 
 // dump writes down everything that leaves the pipeline. Of a resource it writes the version, which is a SHA-256 of the bytes.
@@ -85,9 +88,9 @@ func (b both) dump(t *testing.T) string {
 		o, _ := b.config.setStatus.Get(nil, key)
 		write("listener set", key, o.outcome)
 	}
-	for _, key := range b.config.routes.Keys(nil) {
-		r, _ := b.config.routes.Get(nil, key)
-		write("route", key, r.Outcome)
+	for _, key := range b.config.routeStatus.Keys(nil) {
+		o, _ := b.config.routeStatus.Get(nil, key)
+		write("route", key, o)
 	}
 	for _, key := range b.config.policyStatus.Keys(nil) {
 		o, _ := b.config.policyStatus.Get(nil, key)

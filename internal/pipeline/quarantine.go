@@ -182,6 +182,7 @@ func (q *quarantine) apply(b batch) {
 	for _, c := range b.changes {
 		q.noteReported(c, func() { take(q.graph.objects, c, q.panicked) })
 	}
+	q.graph.takeIdle(b.idling)
 	for key, o := range b.offers {
 		if q.offers[key] = q.offers[key].with(o); o.refused == "" {
 			delete(q.offers, key)

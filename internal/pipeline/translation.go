@@ -17,6 +17,8 @@ type translation struct {
 	flaws    []wire.Flaw
 	// limit is in the way of more, empty if none is.
 	limit string
+	// idle says of endpoints that there are none.
+	idle bool
 }
 
 // checked runs a translation, and lets its result through only if Envoy would.

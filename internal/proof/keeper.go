@@ -62,8 +62,9 @@ type subject struct {
 
 // object is the last that was said of a subject.
 type object struct {
-	// gateways are those whose proxies serve it.
-	gateways []string
+	// generation is that of a route, and gateways are those whose proxies serve it.
+	generation int64
+	gateways   []string
 	// refused is why proxies of a Gateway refuse it, by Gateway.
 	refused map[string]refused
 	publish func(verdict func(gateway string) outcome.Condition)

@@ -170,7 +170,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 	}
 }
 
-func TestARefusedObjectSaysSoUntilItsNextOutcome(t *testing.T) {
+func TestARefusedObjectSaysSoUntilItsNextGeneration(t *testing.T) {
 	t.Parallel()
 	k, l := keeper(t, "a")
 	k.Connected(pod("a"))
@@ -184,6 +184,8 @@ func TestARefusedObjectSaysSoUntilItsNextOutcome(t *testing.T) {
 	if k.Live(store.HTTPRoute, "r", web) {
 		t.Error("a refused route is live")
 	}
+	k.SetRoute(store.HTTPRoute, "r", route(1)) // with another message, say
+	l.expect(t, "r", "False/Refused")
 	k.SetRoute(store.HTTPRoute, "r", route(2))
 	l.expect(t, "r", "True/Programmed")
 	if !k.Live(store.HTTPRoute, "r", web) {

@@ -16,7 +16,7 @@ import (
 const (
 	reasonProgrammed  = string(gwv1.GatewayReasonProgrammed)
 	reasonPending     = string(gwv1.GatewayReasonPending)
-	reasonNotAttached = "NotAttached"
+	reasonNotAttached = outcome.NotAttached
 )
 
 // proved is what is known of an object that is live, and lacking what it waits for, by the way in which proxies are supplied.
@@ -67,7 +67,7 @@ func (k *Keeper) lagging(b *book, gateway string, w wait) string {
 
 // SetRoute says what became of a route, whose proxies have yet to prove it.
 func (k *Keeper) SetRoute(kind store.Kind, key string, o outcome.Route) {
-	k.set(subject{kind, key}, gatewaysOf(o), func(verdict func(string) outcome.Condition) {
+	k.set(subject{kind, key}, o.Generation, gatewaysOf(o), func(verdict func(string) outcome.Condition) {
 		judged := o
 		judged.Parents = slices.Clone(o.Parents)
 		for i := range judged.Parents {
@@ -99,7 +99,7 @@ func gatewaysOf(o outcome.Route) []string {
 // SetGateway says what became of a Gateway.
 func (k *Keeper) SetGateway(key string, o outcome.Gateway) {
 	s := subject{store.Gateway, key}
-	k.set(s, []string{key}, func(verdict func(string) outcome.Condition) {
+	k.set(s, 0, []string{key}, func(verdict func(string) outcome.Condition) {
 		judged := o
 		judged.Conditions = k.withProblem(key, withVerdict(o.Conditions, verdict(key)))
 		judged.Listeners = k.objects[s].refused[key].judge(o.Listeners, verdict(key))
@@ -110,7 +110,7 @@ func (k *Keeper) SetGateway(key string, o outcome.Gateway) {
 // SetListenerSet says what became of a ListenerSet.
 func (k *Keeper) SetListenerSet(key string, o outcome.ListenerSet) {
 	s := subject{store.ListenerSet, key}
-	k.set(s, []string{o.Gateway}, func(verdict func(string) outcome.Condition) {
+	k.set(s, 0, []string{o.Gateway}, func(verdict func(string) outcome.Condition) {
 		judged := o
 		judged.Conditions = withVerdict(o.Conditions, verdict(o.Gateway))
 		judged.Listeners = k.objects[s].refused[o.Gateway].judge(o.Listeners, verdict(o.Gateway))
@@ -146,13 +146,19 @@ func withVerdict(conditions []outcome.Condition, verdict outcome.Condition) []ou
 	return judged
 }
 
-func (k *Keeper) set(s subject, gateways []string, publish func(func(string) outcome.Condition)) {
+// set takes in an outcome. A route of the same generation, of which there is something else to say, is refused as before until that is taken
+// back.
+func (k *Keeper) set(s subject, generation int64, gateways []string, publish func(func(string) outcome.Condition)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	next := &object{generation: generation, gateways: gateways, publish: publish}
 	if before := k.objects[s]; before != nil {
 		k.stopWaiting(s, before, gateways)
+		if generation > 0 && before.generation == generation {
+			next.refused = before.refused
+		}
 	}
-	k.objects[s] = &object{gateways: gateways, publish: publish}
+	k.objects[s] = next
 	for _, gateway := range gateways {
 		if k.book(gateway).await(s, k.since) {
 			k.metrics.live.Observe(k.now().Sub(k.since).Seconds())
@@ -198,7 +204,7 @@ func (o *object) stillRefused() map[string]refused {
 }
 
 // Refuse says that proxies of a Gateway refuse an object, or those of its listeners that are named, and in their words why. It holds until
-// the next outcome is set.
+// the next outcome is set; of a route, until that of another generation is.
 func (k *Keeper) Refuse(kind store.Kind, key, gateway string, listeners []string, reason string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
 )
@@ -30,40 +31,155 @@ type announcement struct {
 	note    string
 }
 
-// announceClass tells about a GatewayClass whose cluster has come to serve other definitions than before. What was written is compared with
-// what was stored, so a restart or another leader repeats nothing.
-func announceClass(before, after gwv1.GatewayClassStatus) *announcement {
-	const supported = string(gwv1.GatewayClassConditionStatusSupportedVersion)
-	now := meta.FindStatusCondition(after.Conditions, supported)
-	was := meta.FindStatusCondition(before.Conditions, supported)
-	if now == nil || was != nil && was.Status == now.Status && was.Message == now.Message {
-		return nil
-	}
-	return &announcement{warning: now.Status != metav1.ConditionTrue, reason: now.Reason, action: "CheckDefinitions", note: now.Message}
+// snapshot is the conditions of an object, by the part of it that they are about; the object itself has an empty name.
+type snapshot []part
+
+type part struct {
+	name       string
+	conditions []metav1.Condition
 }
 
-// announceRoute tells about a route that a proxy has come to refuse.
-func announceRoute(controller gwv1.GatewayController) func(before, after gwv1.RouteStatus) *announcement {
-	refusal := func(status gwv1.RouteStatus) string {
-		for _, parent := range status.Parents {
-			condition := meta.FindStatusCondition(parent.Conditions, outcome.RouteProgrammed)
-			if parent.ControllerName == controller && condition != nil && condition.Reason == outcome.Refused {
-				return condition.Message
+// good are the conditions whose False is a problem, and what was tried then; all others that are written here are False where there
+// is none.
+var good = map[string]string{
+	outcome.RouteProgrammed:                 "Programming",
+	string(gwv1.RouteConditionAccepted):     "Accept",
+	string(gwv1.RouteConditionResolvedRefs): "ResolveRefs",
+	string(gwv1.GatewayConditionProgrammed): "Programming",
+}
+
+// starting are the reasons of Programmed that every new object has for a while, or that repeat what Accepted says.
+var starting = []string{
+	string(gwv1.GatewayReasonPending), string(gwv1.GatewayReasonAddressNotAssigned), string(gwv1.GatewayReasonNoResources),
+	string(gwv1.ListenerReasonInvalid), outcome.NotAttached,
+}
+
+// transition is what is to be told about the change from one snapshot to another, nil for nothing: each condition that came to be
+// False, and what the cluster has come to serve. What was written is compared with what was stored, so a restart or another leader
+// repeats nothing.
+func transition(before, after snapshot) *announcement {
+	var told *announcement
+	for _, p := range after {
+		for _, now := range p.conditions {
+			was := before.find(p.name, now.Type)
+			if now.Type == string(gwv1.GatewayClassConditionStatusSupportedVersion) {
+				if was == nil || was.Status != now.Status || was.Message != now.Message {
+					return &announcement{
+						warning: now.Status != metav1.ConditionTrue, reason: now.Reason, action: "CheckDefinitions", note: now.Message,
+					}
+				}
+				continue
+			}
+			// A route has this under two names, of which one is told.
+			twice := now.Type == outcome.RouteProgrammed && meta.FindStatusCondition(p.conditions, outcome.Programmed) != nil
+			if twice || !becameFalse(was, now) {
+				continue
+			}
+			text := fmt.Sprintf("%s is False%s: %s", now.Type, p.place(), now.Message)
+			if told == nil {
+				told = &announcement{warning: true, reason: now.Reason, action: good[now.Type], note: text}
+			} else {
+				told.note += "\n" + text
 			}
 		}
+	}
+	return told
+}
+
+func (p part) place() string {
+	if p.name == "" {
 		return ""
 	}
-	return func(before, after gwv1.RouteStatus) *announcement {
-		now := refusal(after)
-		if now == "" || now == refusal(before) {
-			return nil
-		}
-		return &announcement{warning: true, reason: outcome.Refused, action: "Programming", note: now}
+	return " at " + p.name
+}
+
+// becameFalse says whether a condition is False and was not, or what a proxy refuses is another thing than before.
+func becameFalse(was *metav1.Condition, now metav1.Condition) bool {
+	switch {
+	case good[now.Type] == "" || now.Status != metav1.ConditionFalse:
+		return false
+	case was != nil && was.Status == metav1.ConditionFalse:
+		return now.Reason == outcome.Refused && was.Message != now.Message
+	case was != nil && was.Status == metav1.ConditionTrue:
+		return now.Reason != outcome.NotAttached
+	default:
+		return good[now.Type] != good[outcome.Programmed] || !slices.Contains(starting, now.Reason)
 	}
 }
 
-// announcePause is how long an event waits for a newer one about the same object: a bundle of definitions is installed one by one.
+func (s snapshot) find(name, kind string) *metav1.Condition {
+	for _, p := range s {
+		if p.name == name {
+			return meta.FindStatusCondition(p.conditions, kind)
+		}
+	}
+	return nil
+}
+
+func classSnapshot(status gwv1.GatewayClassStatus) snapshot { return snapshot{{"", status.Conditions}} }
+
+func gatewaySnapshot(status gwv1.GatewayStatus) snapshot {
+	s := snapshot{{"", status.Conditions}}
+	for _, l := range status.Listeners {
+		s = append(s, part{"listener " + string(l.Name), l.Conditions})
+	}
+	return s
+}
+
+func setSnapshot(status gwv1.ListenerSetStatus) snapshot {
+	s := snapshot{{"", status.Conditions}}
+	for _, l := range status.Listeners {
+		s = append(s, part{"listener " + string(l.Name), l.Conditions})
+	}
+	return s
+}
+
+func routeSnapshot(controller gwv1.GatewayController) func(gwv1.RouteStatus) snapshot {
+	return func(status gwv1.RouteStatus) snapshot {
+		var s snapshot
+		for _, p := range status.Parents {
+			if p.ControllerName == controller {
+				s = append(s, part{parentName(p.ParentRef), p.Conditions})
+			}
+		}
+		return s
+	}
+}
+
+func policySnapshot(controller gwv1.GatewayController) func(gwv1.PolicyStatus) snapshot {
+	return func(status gwv1.PolicyStatus) snapshot {
+		var s snapshot
+		for _, a := range status.Ancestors {
+			if a.ControllerName == controller {
+				s = append(s, part{parentName(a.AncestorRef), a.Conditions})
+			}
+		}
+		return s
+	}
+}
+
+// parentName is what people call a parent.
+func parentName(ref gwv1.ParentReference) string {
+	name := string(ref.Name)
+	if ref.Namespace != nil {
+		name = string(*ref.Namespace) + "/" + name
+	}
+	name = string(valueOr(ref.Kind, "Gateway")) + " " + name
+	if ref.SectionName != nil {
+		name += ", listener " + string(*ref.SectionName)
+	}
+	if ref.Port != nil {
+		name += fmt.Sprintf(", port %d", *ref.Port)
+	}
+	return name
+}
+
+// announcePause is how long an event waits for what else becomes of the object: a bundle of definitions is installed one by one,
+// and much that is False is True a moment later.
 const announcePause = 3 * time.Second
+
+// maxEvents is how many events are made in a minute. Something that makes thousands of objects fail needs no event for each.
+const maxEvents = 300
 
 // announcer makes events.
 type announcer struct {
@@ -73,23 +189,40 @@ type announcer struct {
 	log        *slog.Logger
 
 	mu sync.Mutex
-	// waiting makes the newest announcement about each object, once.
-	waiting map[item]func()
+	// waiting are the objects whose status has changed, until it is told.
+	waiting map[item]*change
+	// minute is when the present minute began, made how many events there were in it.
+	minute time.Time
+	made   int
 }
 
-// announce makes an event, unless a newer one about the object comes soon.
-func (n *announcer) announce(ctx context.Context, kind Kind, object client.Object, a *announcement) {
-	if n.client == nil || a == nil {
+// change is what has become of the status of an object since it was last told.
+type change struct {
+	// tell makes an event about the object as it was last.
+	tell          func(*announcement)
+	before, after snapshot
+}
+
+// observe takes in that a status has changed. What has come to be False is told in a while, unless it is over by then.
+func (n *announcer) observe(ctx context.Context, kind Kind, object client.Object, before, after snapshot) {
+	if n.client == nil {
 		return
 	}
 	i := item{kind, client.ObjectKeyFromObject(object).String()}
+	// It outlives the write that caused it.
 	ctx = context.WithoutCancel(ctx)
+	tell := func(a *announcement) { n.make(ctx, kind, object, a) }
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, planned := n.waiting[i]; !planned {
-		time.AfterFunc(announcePause, func() { n.release(i) })
+	if known, waits := n.waiting[i]; waits {
+		known.tell, known.after = tell, after
+		return
 	}
-	n.waiting[i] = func() { n.make(ctx, kind, object, a) }
+	if transition(before, after) == nil {
+		return
+	}
+	n.waiting[i] = &change{tell: tell, before: before, after: after}
+	time.AfterFunc(announcePause, func() { n.release(i) })
 }
 
 // flush makes at once what still waits.
@@ -104,11 +237,38 @@ func (n *announcer) flush() {
 
 func (n *announcer) release(i item) {
 	n.mu.Lock()
-	announce, waits := n.waiting[i]
+	known, waits := n.waiting[i]
 	delete(n.waiting, i)
 	n.mu.Unlock()
-	if waits {
-		announce()
+	if !waits {
+		return
+	}
+	if a := transition(known.before, known.after); a != nil && n.admit() {
+		known.tell(a)
+	}
+}
+
+// admit says whether there may be another event in this minute.
+func (n *announcer) admit() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := time.Now(); now.Sub(n.minute) >= time.Minute {
+		n.minute, n.made = now, 0
+	}
+	n.made++
+	if n.made == maxEvents+1 {
+		n.log.Warn("events are left out for the rest of this minute; see the conditions of the objects", "limit", maxEvents)
+	}
+	return n.made <= maxEvents
+}
+
+// apiVersion is where a kind is from.
+func apiVersion(kind Kind) string {
+	switch kind {
+	case KindXBackend, KindXBackendTrafficPolicy, KindXTelemetryPolicy:
+		return gwxv1alpha1.GroupVersion.String()
+	default:
+		return gwv1.GroupVersion.String()
 	}
 }
 
@@ -129,7 +289,7 @@ func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", object.GetName(), now.UnixNano())},
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding: corev1.ObjectReference{
-			APIVersion: gwv1.GroupVersion.String(), Kind: string(kind), Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
+			APIVersion: apiVersion(kind), Kind: string(kind), Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
 			ResourceVersion: object.GetResourceVersion(),
 		},
 		ReportingController: string(n.controller),

@@ -56,3 +56,69 @@ func TestAnEventTellsWhatDefinitionsTheClusterHasWhenThatChanges(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEventTellsWhatComesToBeFalse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, newRoute())
+		b.start(t)
+		say := func(pause time.Duration, conditions ...outcome.Condition) {
+			b.SetRoute(KindHTTPRoute, "default/r", outcome.Route{Generation: 1, Parents: []outcome.Parent{{Ref: outcome.ParentRef{Name: "web"}, Conditions: conditions}}})
+			<-time.After(pause)
+		}
+		accepted := outcome.Condition{Type: "Accepted", State: outcome.True, Reason: "Accepted", Message: "fine"}
+		resolved := outcome.Condition{Type: "ResolvedRefs", State: outcome.True, Reason: "ResolvedRefs", Message: "fine"}
+		programmed := outcome.Condition{Type: outcome.RouteProgrammed, State: outcome.True, Reason: "Programmed", Message: "fine"}
+		lost := func(c outcome.Condition, reason, message string) outcome.Condition {
+			c.State, c.Reason, c.Message = outcome.False, reason, message
+			return c
+		}
+		say(time.Minute, accepted, resolved, programmed)
+		say(time.Second, lost(accepted, "NoMatchingParent", "over at once"), resolved, lost(programmed, "NotAttached", "see Accepted"))
+		say(time.Minute, accepted, resolved, programmed)
+		say(time.Second, lost(accepted, "NoMatchingParent", "no listener"), resolved, lost(programmed, "NotAttached", "see Accepted"))
+		say(time.Minute, lost(accepted, "NoMatchingParent", "no listener"), lost(resolved, "BackendNotFound", "no Service"), lost(programmed, "NotAttached", "see Accepted"))
+		say(time.Minute, lost(accepted, "NoMatchingParent", "no listener at all"), lost(resolved, "BackendNotFound", "none"), lost(programmed, "NotAttached", "see Accepted"))
+		say(time.Minute, accepted, resolved, lost(programmed, outcome.Refused, "too large"))
+		say(time.Minute, accepted, resolved, lost(programmed, outcome.Refused, "still too large"))
+
+		var events eventsv1.EventList
+		if err := b.cluster.List(t.Context(), &events, client.InNamespace("default")); err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(events.Items, func(x, y eventsv1.Event) int { return x.EventTime.Compare(y.EventTime.Time) })
+		var told []string
+		for i := range events.Items {
+			e := &events.Items[i]
+			told = append(told, strings.Join([]string{e.Type, e.Reason, e.Action, e.Note}, " "))
+		}
+		want := []string{
+			"Warning NoMatchingParent Accept Accepted is False at Gateway web: no listener\nResolvedRefs is False at Gateway web: no Service",
+			"Warning Refused Programming Programmed is False at Gateway web: too large",
+			"Warning Refused Programming Programmed is False at Gateway web: still too large",
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEventsOfAMinuteAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newBench(t).events
+		made := 0
+		for range 2 * maxEvents {
+			if n.admit() {
+				made++
+			}
+		}
+		if made != maxEvents {
+			t.Errorf("%d events, want %d", made, maxEvents)
+		}
+		<-time.After(time.Minute)
+		if !n.admit() {
+			t.Error("no event in the next minute")
+		}
+	})
+}

@@ -47,6 +47,7 @@ var (
 		gwv1.RouteConditionResolvedRefs,
 		gwv1.RouteConditionPartiallyInvalid,
 		outcome.RouteProgrammed,
+		outcome.Programmed,
 	)
 	policyTypes = ownedTypes(
 		gwv1.PolicyConditionAccepted,

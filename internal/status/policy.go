@@ -42,6 +42,7 @@ func backendTLSPolicyTarget(controller gwv1.GatewayController) target[gwv1.Backe
 		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
 			return Policy(existing, o, controller, now)
 		},
+		kind: KindBackendTLSPolicy, conditions: policySnapshot(controller),
 	}
 }
 
@@ -53,5 +54,6 @@ func backendTrafficPolicyTarget(controller gwv1.GatewayController) target[
 		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
 			return Policy(existing, o, controller, now)
 		},
+		kind: KindXBackendTrafficPolicy, conditions: policySnapshot(controller),
 	}
 }

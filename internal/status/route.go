@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -25,11 +27,23 @@ func Route(existing gwv1.RouteStatus, o outcome.Route, controller gwv1.GatewayCo
 				p.ParentRef = parentReference(w.Ref)
 			}
 			p.ControllerName = controller
-			p.Conditions = mergeConditions(p.Conditions, w.Conditions, routeTypes, at)
+			p.Conditions = mergeConditions(p.Conditions, withPlainName(w.Conditions), routeTypes, at)
 			return p
 		},
 	}.merge(existing.Parents, o.Parents)
 	return status
+}
+
+// withPlainName has a route say whether it is programmed in the standard's word for Gateways too: Argo CD and others look for it. See
+// docs/decisions/0023-routes-have-the-condition-programmed.md.
+func withPlainName(conditions []outcome.Condition) []outcome.Condition {
+	i := slices.IndexFunc(conditions, func(c outcome.Condition) bool { return c.Type == outcome.RouteProgrammed })
+	if i < 0 {
+		return conditions
+	}
+	plain := conditions[i]
+	plain.Type = outcome.Programmed
+	return slices.Insert(slices.Clone(conditions), i, plain)
 }
 
 // sameParent compares references by meaning where the API fills in defaults, and otherwise as written: the same Gateway with and

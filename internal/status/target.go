@@ -21,10 +21,9 @@ var errStale = errors.New("the cache is older than our last write")
 type target[T any, P object[T], S, O any] struct {
 	status func(P) *S
 	merge  func(existing S, o O, now metav1.Time) S
-	// kind is given where there is something to announce.
-	kind Kind
-	// announce is what an event should say about a changed status, if anything.
-	announce func(before, after S) *announcement
+	// kind and conditions are for events about what has changed.
+	kind       Kind
+	conditions func(S) snapshot
 }
 
 type object[T any] interface {
@@ -38,16 +37,22 @@ var (
 		status: func(c *gwv1.GatewayClass) *gwv1.GatewayClassStatus { return &c.Status },
 		merge:  Class,
 
-		kind:     KindGatewayClass,
-		announce: announceClass,
+		kind:       KindGatewayClass,
+		conditions: classSnapshot,
 	}
 	gatewayTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, outcome.Gateway]{
 		status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
 		merge:  Gateway,
+
+		kind:       KindGateway,
+		conditions: gatewaySnapshot,
 	}
 	listenerSetTarget = target[gwv1.ListenerSet, *gwv1.ListenerSet, gwv1.ListenerSetStatus, outcome.ListenerSet]{
 		status: func(s *gwv1.ListenerSet) *gwv1.ListenerSetStatus { return &s.Status },
 		merge:  ListenerSet,
+
+		kind:       KindListenerSet,
+		conditions: setSnapshot,
 	}
 )
 
@@ -66,7 +71,7 @@ func routeWriters(controller gwv1.GatewayController) map[Kind]routeWriter {
 
 func routeTarget[T any, P object[T]](kind Kind, controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
 	return target[T, P, gwv1.RouteStatus, outcome.Route]{
-		status: status, merge: mergeRoute(controller), kind: kind, announce: announceRoute(controller),
+		status: status, merge: mergeRoute(controller), kind: kind, conditions: routeSnapshot(controller),
 	}.write
 }
 
@@ -102,9 +107,7 @@ func (t target[T, P, S, O]) write(ctx context.Context, w *Writer, key string, o 
 	if err != nil {
 		return "", err
 	}
-	if t.announce != nil {
-		w.events.announce(ctx, t.kind, changed, t.announce(existing, merged))
-	}
+	w.events.observe(ctx, t.kind, changed, t.conditions(existing), t.conditions(merged))
 	return changed.GetResourceVersion(), nil
 }
 

@@ -143,7 +143,7 @@ func NewWriter(o Options) *Writer {
 		reader: o.Reader,
 		client: o.Client,
 		events: &announcer{
-			client: o.Events, controller: o.Controller, instance: o.Instance, log: o.Log, waiting: map[item]func(){},
+			client: o.Events, controller: o.Controller, instance: o.Instance, log: o.Log, waiting: map[item]*change{},
 		},
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),

@@ -41,6 +41,16 @@ func xbackendTarget(controller gwv1.GatewayController) target[
 		merge: func(existing gwxv1alpha1.BackendStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.BackendStatus {
 			return XBackend(existing, o, controller, now)
 		},
+		kind: KindXBackend,
+		conditions: func(status gwxv1alpha1.BackendStatus) snapshot {
+			var s snapshot
+			for _, a := range status.Ancestors {
+				if a.ControllerName == controller {
+					s = append(s, part{parentName(a.AncestorRef), a.Conditions})
+				}
+			}
+			return s
+		},
 	}
 }
 
@@ -53,6 +63,10 @@ func telemetryPolicyTarget(controller gwv1.GatewayController) target[
 		merge: func(existing gwxv1alpha1.TelemetryPolicyStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.TelemetryPolicyStatus {
 			existing.Ancestors = Policy(gwv1.PolicyStatus{Ancestors: existing.Ancestors}, o, controller, now).Ancestors
 			return existing
+		},
+		kind: KindXTelemetryPolicy,
+		conditions: func(status gwxv1alpha1.TelemetryPolicyStatus) snapshot {
+			return policySnapshot(controller)(gwv1.PolicyStatus{Ancestors: status.Ancestors})
 		},
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// typed adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always counts.
+// typed adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always
+// counts.
 func typed[T client.Object](changed func(before, after T) bool) func(before, after client.Object) bool {
 	return func(before, after client.Object) bool {
 		b, fine := before.(T)
@@ -71,7 +72,8 @@ func changedEndpointSlice(before, after *discoveryv1.EndpointSlice) bool {
 		!equality.Semantic.DeepEqual(before.Endpoints, after.Endpoints)
 }
 
-// changedDeployment counts a new specification and how many replicas of which one serve, not the conditions that say it in words.
+// changedDeployment counts a new specification and how many replicas of which one serve. Of the conditions, it counts those that
+// say what keeps replicas from running.
 func changedDeployment(before, after *appsv1.Deployment) bool {
 	b, a := before.Status, after.Status
 	return before.Generation != after.Generation ||
@@ -81,7 +83,22 @@ func changedDeployment(before, after *appsv1.Deployment) bool {
 		b.UpdatedReplicas != a.UpdatedReplicas ||
 		b.ReadyReplicas != a.ReadyReplicas ||
 		b.AvailableReplicas != a.AvailableReplicas ||
-		b.UnavailableReplicas != a.UnavailableReplicas
+		b.UnavailableReplicas != a.UnavailableReplicas ||
+		failureOf(b) != failureOf(a)
+}
+
+// failureOf is what keeps the replicas of a Deployment from running.
+func failureOf(status appsv1.DeploymentStatus) [2]string {
+	var failure [2]string
+	for _, c := range status.Conditions {
+		switch {
+		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue:
+			failure[0] = c.Message
+		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse:
+			failure[1] = c.Message
+		}
+	}
+	return failure
 }
 
 // changedDaemonSet counts what changedDeployment does.

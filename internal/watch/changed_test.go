@@ -74,7 +74,10 @@ func TestChanged(t *testing.T) {
 
 		{"a new generation of a Deployment counts", store.Deployment, func(o client.Object) { o.SetGeneration(2) }, true},
 		{"available replicas of a Deployment count", store.Deployment, to(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }), true},
-		{"conditions of a Deployment do not count", store.Deployment, to(func(d *appsv1.Deployment) {
+		{"what keeps replicas of a Deployment from running counts", store.Deployment, to(func(d *appsv1.Deployment) {
+			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "quota"}}
+		}), true},
+		{"other conditions of a Deployment do not count", store.Deployment, to(func(d *appsv1.Deployment) {
 			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing}}
 		}), false},
 	}

@@ -85,7 +85,7 @@ func (w *world) announced(t *testing.T, route *gwv1.HTTPRoute) {
 			return fmt.Errorf("list events: %w", err)
 		}
 		for _, e := range events.Items {
-			if e.Regarding.UID == route.UID && e.Reason == "Refused" && e.Note == words {
+			if e.Regarding.UID == route.UID && e.Reason == "Refused" && strings.Contains(e.Note, words) {
 				return nil
 			}
 		}

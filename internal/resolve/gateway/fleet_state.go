@@ -39,12 +39,15 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 	case len(outside) == 0 && !fleet.InClusterOnly:
 		condition.Reason = string(gwv1.GatewayReasonAddressNotAssigned)
 		condition.Message = fmt.Sprintf("Service %s has no address yet; is there a load balancer in this cluster?", key)
+		if _, waits := objects.Services.Get(v, key); waits {
+			condition.Message += " If there is none, set service.type of the ProxyConfig to ClusterIP or NodePort"
+		}
 	case len(inside) == 0 && fleet.InCluster:
 		condition.Reason = string(gwv1.GatewayReasonAddressNotAssigned)
 		condition.Message = fmt.Sprintf("Service %s has no cluster address yet", key)
 	case available == 0:
 		condition.Reason = string(gwv1.GatewayReasonNoResources)
-		condition.Message = fmt.Sprintf("no proxy of %s %s is available yet", workload(fleet), fleetKey(running))
+		condition.Message = notStarting(v, objects, running, workload(fleet))
 	default:
 		condition.State = outcome.True
 		condition.Reason = string(gwv1.GatewayReasonProgrammed)
@@ -56,6 +59,9 @@ func fleetState(v *store.View, objects *store.Objects, r Resolved) ([]outcome.Ad
 		condition.Message += nodePorts(v, objects, r.Gateway)
 		if fleet.Delivery == ir.Files {
 			condition.Message += "; they are supplied by files, which are not acknowledged: what a proxy refuses of them is said in its log only"
+		}
+		if without := leftOut(r.own()); without != "" {
+			condition.Message += "; " + without
 		}
 	}
 	return slices.Concat(outside, inside), condition

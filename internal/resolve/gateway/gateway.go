@@ -191,24 +191,18 @@ func acceptance(gw *gwv1.Gateway, listeners []Listener) outcome.Condition {
 		condition.Message = message
 		return condition
 	}
-	invalid := 0
-	for _, l := range listeners {
-		if !l.Accepted {
-			invalid++
-		}
-	}
-	switch {
-	case invalid == len(listeners):
-		condition.Reason = string(gwv1.GatewayReasonListenersNotValid)
-		condition.Message = "no listener is valid; see the conditions of each"
-	case invalid > 0:
-		condition.State = outcome.True
-		condition.Reason = string(gwv1.GatewayReasonListenersNotValid)
-		condition.Message = fmt.Sprintf("%d of %d listeners are not valid and are left out; see the conditions of each", invalid, len(listeners))
-	default:
+	accepted := slices.ContainsFunc(listeners, func(l Listener) bool { return l.Accepted })
+	switch message := leftOut(listeners); {
+	case message == "":
 		condition.State = outcome.True
 		condition.Reason = string(gwv1.GatewayReasonAccepted)
 		condition.Message = "all listeners are valid"
+	case accepted:
+		// A listener without a certificate is accepted by the standard, and so is its Gateway.
+		condition.State = outcome.True
+		fallthrough
+	default:
+		condition.Reason, condition.Message = string(gwv1.GatewayReasonListenersNotValid), message
 	}
 	return condition
 }

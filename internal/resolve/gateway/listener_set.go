@@ -193,22 +193,16 @@ func (r Resolved) accepted(set string) bool {
 
 // judgeSet judges an allowed ListenerSet by its listeners. Like a Gateway it needs one that can be served.
 func judgeSet(gateway outcome.Condition, listeners []Listener) outcome.Condition {
-	usable := 0
-	for _, l := range listeners {
-		if l.Usable() {
-			usable++
-		}
-	}
-	switch {
+	usable := slices.ContainsFunc(listeners, Listener.Usable)
+	switch message := leftOut(listeners); {
 	case gateway.State != outcome.True:
 		return setRefused(gwv1.ListenerSetReasonParentNotAccepted, "the Gateway is not accepted: "+gateway.Message)
-	case usable == 0:
-		return setRefused(gwv1.ListenerSetReasonListenersNotValid, "no listener is valid; see the conditions of each")
-	case usable < len(listeners):
-		return setAccepted(gwv1.ListenerSetReasonListenersNotValid,
-			fmt.Sprintf("%d of %d listeners are not valid and are left out; see the conditions of each", len(listeners)-usable, len(listeners)))
-	default:
+	case message == "" && usable:
 		return setAccepted(gwv1.ListenerSetReasonAccepted, "all listeners are valid")
+	case usable:
+		return setAccepted(gwv1.ListenerSetReasonListenersNotValid, message)
+	default:
+		return setRefused(gwv1.ListenerSetReasonListenersNotValid, message)
 	}
 }
 

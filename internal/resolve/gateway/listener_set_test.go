@@ -104,7 +104,7 @@ func TestSetVerdicts(t *testing.T) {
 		},
 		{
 			"a Gateway that is not accepted", header + "  allowedListeners: {namespaces: {from: Same}}\n  listeners: [{name: a, port: 81, protocol: SCTP}]\n---\n" + good,
-			"ParentNotAccepted", "no listener is valid",
+			"ParentNotAccepted", "no listener can be served",
 		},
 		{"one of two listeners", takes + set("infra/a", "01", "[{name: x, port: 81, protocol: HTTP}, {name: w, port: 82, protocol: SCTP}]"), "ListenersNotValid", "1 of 2"},
 		{"no listener that can be served", takes + set("infra/a", "01", "[{name: x, port: 81, protocol: SCTP}]"), "ListenersNotValid", "no listener"},

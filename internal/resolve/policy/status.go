@@ -14,8 +14,8 @@ import (
 )
 
 // BackendTLSStatus is what became of the BackendTLSPolicy of that key, seen from each Gateway that sends requests to one of its targets.
-// users lists the Gateways, by `namespace/name`, that use a port of a Service.
-func (in Inputs) BackendTLSStatus(v *store.View, users func(service ir.Name, port int32) []string, key string) outcome.Policy {
+// users finds the Gateways that use a target.
+func (in Inputs) BackendTLSStatus(v *store.View, users Users, key string) outcome.Policy {
 	r, ok := in.Policies.Get(v, key)
 	if !ok {
 		return outcome.Policy{}
@@ -47,7 +47,7 @@ func (in Inputs) BackendTLSStatus(v *store.View, users func(service ir.Name, por
 func (in Inputs) judge(v *store.View, r ResolvedBackendTLS, t Target) *refs.Problem {
 	service, ok := in.Objects.Services.Get(v, t.Service)
 	if !ok {
-		return &refs.Problem{Reason: string(gwv1.PolicyReasonTargetNotFound), Message: fmt.Sprintf("Service %s does not exist", t.Service)}
+		return &refs.Problem{Reason: string(gwv1.PolicyReasonTargetNotFound), Message: fmt.Sprintf("Service %s does not exist; create it, or correct the target", t.Service)}
 	}
 	if t.Section != "" && !slices.Contains(portNames(service), t.Section) {
 		return &refs.Problem{
@@ -74,17 +74,26 @@ func (t Target) String() string {
 	return fmt.Sprintf("port %s of Service %s", t.Section, t.Service)
 }
 
+// Users finds the Gateways, by `namespace/name`, that use a Service.
+type Users struct {
+	// OfPort are those that use a port of it, and OfMissing those that have a route which refers to it, where it does not exist.
+	OfPort    func(service ir.Name, port int32) []string
+	OfMissing func(service string) []string
+}
+
 // gateways lists the Gateways that use a target. Those of any port see a target whose port does not exist, so that somebody does.
-func (in Inputs) gateways(v *store.View, users func(service ir.Name, port int32) []string, t Target) []string {
+// Where the Service does not exist, a Gateway has something to do with the policy only if one of its routes refers to the Service:
+// a policy whose target is a slip of the pen belongs to none.
+func (in Inputs) gateways(v *store.View, users Users, t Target) []string {
 	service, ok := in.Objects.Services.Get(v, t.Service)
 	if !ok {
-		return nil
+		return users.OfMissing(t.Service)
 	}
 	exists := slices.Contains(portNames(service), t.Section)
 	var gateways []string
 	for _, port := range service.Spec.Ports {
 		if isTCP(port) && (!exists || t.Section == "" || port.Name == t.Section) {
-			gateways = append(gateways, users(ir.ParseName(t.Service), port.Port)...)
+			gateways = append(gateways, users.OfPort(ir.ParseName(t.Service), port.Port)...)
 		}
 	}
 	return gateways

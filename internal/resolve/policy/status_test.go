@@ -83,6 +83,7 @@ func TestPortTLS(t *testing.T) {
 
 func TestBackendTLSStatus(t *testing.T) {
 	t.Parallel()
+	missing := func(service string) []string { return map[string][]string{"app/gone": {"infra/a"}}[service] }
 	users := func(service ir.Name, port int32) []string {
 		return map[string][]string{
 			"app/one/80":  {"infra/a"},
@@ -95,6 +96,10 @@ func TestBackendTLSStatus(t *testing.T) {
 		want       []string
 	}{
 		{"nobody uses the target", trusting("p", "1", `[{group: "", kind: Service, name: none}]`), nil},
+		{
+			"a Service that does not exist is reported to Gateways whose routes refer to it", trusting("p", "1", `[{group: "", kind: Service, name: gone}]`),
+			[]string{"infra/a TargetNotFound"},
+		},
 		{"a target that is no Service is nobody's", trusting("p", "1", `[{group: example.com, kind: Thing, name: one}]`), nil},
 		{
 			"each Gateway that uses a port of the target", trusting("p", "1", `[{group: "", kind: Service, name: one}]`),
@@ -122,7 +127,7 @@ func TestBackendTLSStatus(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, a := range inputs(t, c.text).BackendTLSStatus(nil, users, "app/p").Ancestors {
+			for _, a := range inputs(t, c.text).BackendTLSStatus(nil, policy.Users{OfPort: users, OfMissing: missing}, "app/p").Ancestors {
 				accepted := a.Conditions[0]
 				if (accepted.State == outcome.True) != (accepted.Reason == "Accepted") {
 					t.Errorf("state %s goes with reason %s", accepted.State, accepted.Reason)

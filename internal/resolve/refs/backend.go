@@ -28,13 +28,15 @@ func Backend(v *store.View, objects *store.Objects, from Origin, ref gwv1.Backen
 	if !Permitted(v, objects, from, target) {
 		return ir.Backend{}, &Problem{
 			Reason: string(gwv1.RouteReasonRefNotPermitted),
-			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Service %s",
+			Message: fmt.Sprintf("no ReferenceGrant in namespace %s allows a %s of namespace %s to refer to Service %s; add one there",
 				target.Namespace, from.Kind, from.Namespace, key),
 		}
 	}
 	service, ok := objects.Services.Get(v, key)
 	if !ok {
-		return ir.Backend{}, &Problem{Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist", key)}
+		return ir.Backend{}, &Problem{
+			Reason: string(gwv1.RouteReasonBackendNotFound), Message: fmt.Sprintf("Service %s does not exist; create it, or correct the name", key), Missing: key,
+		}
 	}
 	return servicePort(v, objects, from, service, ref.Port, fallback)
 }
@@ -46,13 +48,13 @@ func servicePort(
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; refer to an XBackend of type ExternalHostname instead", key),
+			Message: externalName(service, key),
 		}
 	}
 	if number == nil {
 		return ir.Backend{}, &Problem{
 			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("the reference to Service %s names no port; add one", key),
+			Message: fmt.Sprintf("the reference to Service %s names no port; add one of those it has: %s", key, portsOf(service)),
 		}
 	}
 	transport := corev1.ProtocolTCP
@@ -75,7 +77,7 @@ func servicePort(
 	}
 	return ir.Backend{}, &Problem{
 		Reason:  string(gwv1.RouteReasonBackendNotFound),
-		Message: fmt.Sprintf("Service %s has no %s port %d", key, transport, *number),
+		Message: wrongPort(service, key, transport, *number),
 	}
 }
 

@@ -36,7 +36,7 @@ func KeyPair(v *store.View, objects *store.Objects, key string) (ir.Certificate,
 	if !ok {
 		return ir.Certificate{}, &Problem{
 			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),
-			Message: fmt.Sprintf("there is no Secret %s of type %s", key, corev1.SecretTypeTLS),
+			Message: fmt.Sprintf("there is no Secret %s of type %s; create it, or correct the reference", key, corev1.SecretTypeTLS),
 		}
 	}
 	pair, err := parseKeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])

@@ -4,6 +4,8 @@ package refs
 type Problem struct {
 	Reason  string
 	Message string
+	// Missing is the Service that does not exist, as `namespace/name`, if that is the problem.
+	Missing string
 }
 
 // Group names of the standard.

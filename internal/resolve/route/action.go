@@ -99,7 +99,8 @@ type resolver struct {
 func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef) (action, string) {
 	var a action
 	forward := &ir.Forward{}
-	for _, f := range filters {
+	for i, f := range filters {
+		r.verdicts.at.index, r.verdicts.at.filter = i, true
 		if message := r.filter(f, &a, forward); message != "" {
 			return failing(r.from.Kind), message
 		}
@@ -112,7 +113,8 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	case a.redirect != nil:
 		return a, ""
 	}
-	for _, b := range backends {
+	for i, b := range backends {
+		r.verdicts.at.index, r.verdicts.at.filter = i, false
 		weighted, message := r.backend(b)
 		if message != "" {
 			return failing(r.from.Kind), message
@@ -166,15 +168,24 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 	case f.Type == gwv1.HTTPRouteFilterExternalAuth && f.ExternalAuth != nil:
 		return r.externalAuth(f.ExternalAuth, a)
 	default:
-		return fmt.Sprintf("filter %s is not served by this version", f.Type)
+		return unservedFilter(f, "")
 	}
 	return ""
+}
+
+// unservedFilter names a filter as the user wrote it.
+func unservedFilter(f gwv1.HTTPRouteFilter, where string) string {
+	if f.ExtensionRef == nil {
+		return fmt.Sprintf("filter %s%s is not served by this version; remove it", f.Type, where)
+	}
+	return fmt.Sprintf("filter %s%s names %s %s in group %q, which is not served by this version; remove it",
+		f.Type, where, f.ExtensionRef.Kind, f.ExtensionRef.Name, f.ExtensionRef.Group)
 }
 
 func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 	weighted := ir.WeightedBackend{Weight: weight(b.BackendRef)}
 	for _, f := range b.filters {
-		message := fmt.Sprintf("filter %s on a backend is not served by this version", f.Type)
+		message := unservedFilter(f, " on a backend")
 		switch {
 		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
 			message = requestHeaderEdit(f.RequestHeaderModifier, &weighted.RequestHeaders, &weighted.Rewrite)
@@ -193,6 +204,7 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		return weighted, ""
 	}
 	weighted.Backend = backend.Name()
+	r.verdicts.used(weighted.Backend)
 	if backend.XBackend {
 		var message string
 		if weighted.Session, message = r.backendSession(backend); message != "" {
@@ -216,6 +228,7 @@ func (r *resolver) mirror(f *gwv1.HTTPRequestMirrorFilter, forward *ir.Forward) 
 		r.verdicts.unresolvedRef(problem)
 		return
 	}
+	r.verdicts.used(backend.Name())
 	m := ir.Mirror{Backend: backend.Name(), Numerator: 100, Denominator: 100}
 	switch {
 	case f.Percent != nil:

@@ -15,5 +15,8 @@ func (r *resolver) externalAuth(f *gwv1.HTTPExternalAuthFilter, a *action) strin
 		return ""
 	}
 	a.auth = &resolved
+	if message == "" {
+		r.verdicts.used(resolved.Backend)
+	}
 	return message
 }

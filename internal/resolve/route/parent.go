@@ -9,7 +9,6 @@ import (
 
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
-	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -112,66 +111,58 @@ func parentKind(ref gwv1.ParentReference) (store.Kind, bool) {
 	return kind, kind == store.Gateway || kind == store.ListenerSet
 }
 
-// bindParent tries every listener the reference selects. When none takes the route, the one that came closest gives the reason.
+// bindParent tries every listener the reference selects. When none takes the route, those that came closest give the reason.
 func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, name string, parent gateway.Parent) ([]Attachment, outcome.Condition) {
-	closest := refs.Problem{
-		Reason:  string(gwv1.RouteReasonNoMatchingParent),
-		Message: name + " has no listener that the parentRef selects",
-	}
 	if !parent.Accepted {
-		closest.Message = name + " is not accepted; see its conditions"
-		parent.Listeners = nil
+		return nil, notAttached(gwv1.RouteReasonNoMatchingParent, name+" is not accepted; see its conditions")
 	}
-	progress := 0
-	var attached []Attachment
+	var (
+		attached []Attachment
+		closest  miss
+		missed   []gateway.ParentListener
+	)
 	for _, l := range parent.Listeners {
-		if (ref.SectionName != nil && string(*ref.SectionName) != l.Name) || (ref.Port != nil && *ref.Port != l.Port) {
+		if !selects(ref, l) {
 			continue
 		}
-		found, problem, reached := in.bindListener(v, s, name, parent.Gateway, l)
-		if problem == nil {
+		found, reached := in.bindListener(v, s, parent.Gateway, l)
+		switch {
+		case reached == missNone:
 			attached = append(attached, found)
-		} else if reached > progress {
-			progress, closest = reached, *problem
+		case reached > closest:
+			closest, missed = reached, []gateway.ParentListener{l}
+		case reached == closest:
+			missed = append(missed, l)
 		}
 	}
-	condition := outcome.Condition{
-		Type: string(gwv1.RouteConditionAccepted), State: outcome.True,
-		Reason: string(gwv1.RouteReasonAccepted), Message: "the route is attached to " + name,
+	switch {
+	case len(attached) > 0:
+		return attached, outcome.Condition{
+			Type: string(gwv1.RouteConditionAccepted), State: outcome.True,
+			Reason: string(gwv1.RouteReasonAccepted), Message: "the route is attached to " + name,
+		}
+	case len(missed) == 0:
+		return nil, notAttached(gwv1.RouteReasonNoMatchingParent, nothingSelected(ref, name, parent.Listeners))
+	default:
+		return nil, closest.explain(s, name, missed)
 	}
-	if len(attached) == 0 {
-		condition.State, condition.Reason, condition.Message = outcome.False, closest.Reason, closest.Message
-	}
-	return attached, condition
 }
 
-// bindListener checks one listener. The number says how far the route came.
-func (in Inputs) bindListener(v *store.View, s subject, parent, gatewayKey string, l gateway.ParentListener) (Attachment, *refs.Problem, int) {
+// bindListener checks one listener, and says how far the route came.
+func (in Inputs) bindListener(v *store.View, s subject, gatewayKey string, l gateway.ParentListener) (Attachment, miss) {
 	switch {
 	case !l.Accepted:
-		return Attachment{}, &refs.Problem{
-			Reason:  string(gwv1.RouteReasonNoMatchingParent),
-			Message: fmt.Sprintf("listener %s of %s is not accepted; see its conditions", l.Name, parent),
-		}, 1
+		return Attachment{}, missAccepted
 	case !slices.Contains(l.Kinds, outcome.RouteKind{Group: gwv1.GroupName, Kind: s.kind}):
-		return Attachment{}, &refs.Problem{
-			Reason:  string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("listener %s of %s does not take routes of kind %s; see its allowedRoutes.kinds", l.Name, parent, s.kind),
-		}, 2
+		return Attachment{}, missKind
 	case !l.Namespaces.Admits(v, in.Objects, s.namespace):
-		return Attachment{}, &refs.Problem{
-			Reason:  string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("listener %s of %s does not take routes from namespace %s; see its allowedRoutes.namespaces", l.Name, parent, s.namespace),
-		}, 3
+		return Attachment{}, missNamespace
 	}
 	found := hosts(l.Hostname, s.hostnames)
 	if len(found) == 0 {
-		return Attachment{}, &refs.Problem{
-			Reason:  string(gwv1.RouteReasonNoMatchingListenerHostname),
-			Message: fmt.Sprintf("no hostname of the route matches hostname %q of listener %s of %s", l.Hostname, l.Name, parent),
-		}, 4
+		return Attachment{}, missHostname
 	}
-	return Attachment{Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found}, nil, 5
+	return Attachment{Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found}, missNone
 }
 
 func parentRef(ref gwv1.ParentReference) outcome.ParentRef {

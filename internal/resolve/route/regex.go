@@ -96,7 +96,7 @@ func regexSize(expression string, limit int) (int, error) {
 	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return 0, err
+		return 0, explained(err)
 	}
 	if err := checkASCII(parsed); err != nil {
 		return 0, err
@@ -192,4 +192,18 @@ func sizeOf(program *syntax.Prog) int {
 		size += 2*ranges - 1
 	}
 	return size
+}
+
+// explained adds what to do about an expression in the dialect of Perl or PCRE.
+func explained(err error) error {
+	var parsing *syntax.Error
+	if !errors.As(err, &parsing) || parsing.Code != syntax.ErrInvalidPerlOp {
+		return err
+	}
+	switch {
+	case slices.Contains([]string{"(?=", "(?!", "(?<", "(?<=", "(?<!"}, parsing.Expr):
+		return fmt.Errorf("%w; RE2, which proxies use, knows no look-around: match what is wanted, and give what is not a rule of its own", err)
+	default:
+		return fmt.Errorf("%w; proxies use RE2, see https://github.com/google/re2/wiki/Syntax", err)
+	}
 }

@@ -51,6 +51,7 @@ func (in Inputs) requests(v *store.View, route requestRoute) Resolved {
 }
 
 func (r *resolver) rule(name string, index int, rule requestRule) []Rule {
+	r.verdicts.at.rule = index
 	a, message := r.action(rule.filters, rule.backends)
 	if message == "" && a.forward != nil {
 		message = rule.complete(a.forward)

@@ -31,6 +31,9 @@ type Resolved struct {
 	Instead map[string]Resolved
 	// listeners has, for each parent of the outcome, the listeners that take the route, as [ListenerKey].
 	listeners [][]string
+	// uses are the backends by the rules that refer to them, and missing the Services that do not exist, as `namespace/name`, sorted.
+	uses    []use
+	missing []string
 }
 
 // Rule is one match of one rule, with what precedence needs to know.

@@ -78,13 +78,15 @@ func (in Inputs) stream(v *store.View, s streamRoute) Resolved {
 			w.invalidRule(i, fmt.Sprintf("a %s has one rule, and only the first is served; write a route for each", s.kind))
 			continue
 		}
-		for _, ref := range rule {
+		for j, ref := range rule {
+			w.at = place{rule: i, index: j}
 			share := ir.StreamBackend{Weight: weight(ref)}
 			backend, problem := refs.Backend(v, in.Objects, from, ref.BackendObjectReference, s.protocol)
 			if problem != nil {
 				w.unresolvedRef(problem)
 			} else {
 				share.Backend = backend.Name()
+				w.used(share.Backend)
 			}
 			stream.Backends = append(stream.Backends, share)
 		}

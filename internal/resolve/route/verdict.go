@@ -10,25 +10,23 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
-	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 // verdicts collects what is wrong with a route's rules while they are being looked at.
 type verdicts struct {
-	// unresolved is the first reference that leads nowhere.
-	unresolved *refs.Problem
+	// unresolved tells of each reference that leads nowhere, and reason is that of the first.
+	unresolved []string
+	reason     string
+	// at is the reference that is being looked at, uses are those that lead to a backend, and missing the Services that do not exist.
+	at      place
+	uses    []use
+	missing []string
 	// invalid holds a message for each rule that can not be served as written.
 	invalid []string
 	rules   int
 	// answer is what becomes of the requests of an invalid rule.
 	answer string
-}
-
-func (w *verdicts) unresolvedRef(p *refs.Problem) {
-	if w.unresolved == nil {
-		w.unresolved = p
-	}
 }
 
 func (w *verdicts) invalidRule(index int, message string) {
@@ -60,20 +58,8 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 		}
 		parent.Conditions = append(parent.Conditions, w.resolvedRefs())
 	}
-	r.Backends = usedBackends(r)
+	r.Backends, r.uses, r.missing = usedBackends(r), w.uses, unique(w.missing)
 	return r
-}
-
-func (w *verdicts) resolvedRefs() outcome.Condition {
-	if w.unresolved != nil {
-		return outcome.Condition{
-			Type: string(gwv1.RouteConditionResolvedRefs), State: outcome.False, Reason: w.unresolved.Reason, Message: w.unresolved.Message,
-		}
-	}
-	return outcome.Condition{
-		Type: string(gwv1.RouteConditionResolvedRefs), State: outcome.True,
-		Reason: string(gwv1.RouteReasonResolvedRefs), Message: "all references lead somewhere",
-	}
 }
 
 func usedBackends(r Resolved) []string {

@@ -39,6 +39,7 @@ func (in Hosts) VirtualHost(v *store.View, key string) ir.VirtualHost {
 	for _, c := range list {
 		host.Rules = append(host.Rules, settle(c.rule, owner))
 	}
+	host.Shadowed = shadows(host.Rules)
 	return host
 }
 

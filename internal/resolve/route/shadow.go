@@ -25,6 +25,10 @@ func shadows(rules []ir.Rule) []ir.Shadow {
 	var found []ir.Shadow
 	first := make(map[matchKey]int, len(rules))
 	for i, rule := range rules {
+		// A rule for preflights is not the user's: to lose to one is no mistake.
+		if rule.Match.Preflight {
+			continue
+		}
 		own := keyOf(rule.Match)
 		by, same := first[own]
 		ok := same
@@ -55,7 +59,7 @@ func covering(first map[matchKey]int, own matchKey) (int, bool) {
 	return 0, false
 }
 
-// prefixesOf are the prefixes that every path which matches begins with, as whole segments; “ is any.
+// prefixesOf are the prefixes that every path which matches begins with, as whole segments; the empty one is for every path.
 func prefixesOf(m ir.StringMatch) []string {
 	path := m.Value
 	prefixes := []string{""}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxQuantityDigits and maxExponentDigits are far beyond every amount of anything. Kubernetes reads `1e-1000000000` by computing all of its
-// digits, which takes hours.
+// maxQuantityDigits and maxExponentDigits are far beyond every amount of anything. What it takes to read a quantity grows faster than its
+// exponent: seconds for `1e-10000000`, more than a minute for `1e-100000000`.
 const (
 	maxQuantityDigits = 64
 	maxExponentDigits = 2

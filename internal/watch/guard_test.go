@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -114,7 +115,7 @@ func TestAnObjectThatCanNotBeReadTakesNoOtherWithIt(t *testing.T) {
 func TestAStatusThatCanNotBeReadIsTakenAway(t *testing.T) {
 	t.Parallel()
 	g := guardFor(t)
-	bad, fine := routeWithStatus("bad", "2026-11-16 05:00:00"), routeWithStatus("fine", "2026-11-16T05:00:00Z")
+	bad, fine := routeWithStatus("bad", "2026-11-16t05:00:00z"), routeWithStatus("fine", "2026-11-16T05:00:00Z")
 	body := answer(t, g, "/apis/gateway.networking.k8s.io/v1/httproutes", `{"kind":"HTTPRouteList","items":[`+bad+","+fine+`]}`)
 	var read gwv1.HTTPRouteList
 	if err := json.Unmarshal([]byte(body), &read); err != nil {
@@ -222,5 +223,23 @@ func receive(ctx context.Context, t *testing.T, seen <-chan string) string {
 	case <-ctx.Done():
 		t.Fatal("nothing came")
 		return ""
+	}
+}
+
+// BenchmarkGuard passes a list of 1,000 small HTTPRoutes.
+func BenchmarkGuard(b *testing.B) {
+	scheme := runtime.NewScheme()
+	if err := gwv1.Install(scheme); err != nil {
+		b.Fatal(err)
+	}
+	g := NewGuard(scheme, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	list := `{"kind":"HTTPRouteList","items":[` + strings.TrimSuffix(strings.Repeat(routeWithStatus("r", "2026-11-16T05:00:00Z")+",", 1000), ",") + `]}`
+	kind := Kinds[slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == store.HTTPRoute })]
+	b.SetBytes(int64(len(list)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.passList(kind, strings.NewReader(list), io.Discard); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

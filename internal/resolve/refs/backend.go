@@ -50,8 +50,9 @@ func servicePort(v *store.View, objects *store.Objects, service *corev1.Service,
 	key := store.KeyOf(service)
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ir.Backend{}, &Problem{
-			Reason:  string(gwv1.RouteReasonBackendNotFound),
-			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; refer to an XBackend of type ExternalHostname instead", key),
+			Reason: string(gwv1.RouteReasonBackendNotFound),
+			Message: fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints to route to; "+
+				"refer to an XBackend of type ExternalHostname instead", key),
 		}
 	}
 	if number == nil {

@@ -12,9 +12,9 @@ type Local struct {
 	Elsewhere *endpointv3.ClusterLoadAssignment
 }
 
-// local follows what a Service says about where its traffic may go, as kube-proxy does: `internalTrafficPolicy: Local` keeps it on the node.
-// Otherwise the hints of EndpointSlices count, which Kubernetes writes for `trafficDistribution`, if every endpoint has them: a proxy uses the
-// endpoints that are for its node, or else those for its zone, or else all.
+// local follows what a Service says about where its traffic may go, as kube-proxy does: `internalTrafficPolicy: Local` keeps it on the
+// node. Otherwise the hints of EndpointSlices count, which Kubernetes writes for `trafficDistribution`, if every endpoint has them: a proxy
+// uses the endpoints that are for its node, or else those for its zone, or else all.
 func local(key string, service *corev1.Service, targets []target) *Local {
 	switch {
 	case service == nil:

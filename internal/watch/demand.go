@@ -11,9 +11,9 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// needsNodes says that a change is a fleet's Service of type NodePort, or its DaemonSet with ports on nodes: the Gateway has the addresses of
-// nodes. Or it is a slice with endpoints for zones: proxies are in the zones of their nodes. Other installations do not watch Nodes, which are
-// many and change often.
+// needsNodes says that a change is a fleet's Service of type NodePort, or its DaemonSet with ports on nodes: the Gateway has the addresses
+// of nodes. Or it is a slice with endpoints for zones: proxies are in the zones of their nodes. Other installations do not watch Nodes,
+// which are many and change often.
 func needsNodes(c store.Change) bool {
 	switch object := c.Object.(type) {
 	case *corev1.Service:

@@ -75,7 +75,8 @@ func TestTrimNode(t *testing.T) {
 		},
 	}
 	trimNode(node)
-	if len(node.Status.Addresses) != 1 || node.Labels["edge"] != "yes" || node.Status.Images != nil || node.Annotations != nil || node.Spec.PodCIDR != "" {
+	if len(node.Status.Addresses) != 1 || node.Labels["edge"] != "yes" ||
+		node.Status.Images != nil || node.Annotations != nil || node.Spec.PodCIDR != "" {
 		t.Errorf("left: %+v", node)
 	}
 }

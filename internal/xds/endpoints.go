@@ -32,8 +32,8 @@ func newEndpointTable() *endpointTable {
 	}
 }
 
-// lookup returns what a proxy of a group that runs on a node sees under a name, nil if it may not see it. The node is empty for what those see of
-// whom it is not known.
+// lookup returns what a proxy of a group that runs on a node sees under a name, nil if it may not see it. The node is empty for what those
+// see of whom it is not known.
 func (e *endpointTable) lookup(g *group, name, node string) versioned {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -83,7 +83,8 @@ func (e *endpointTable) apply(changes map[string]*Resource) map[*stream][]string
 	return affected
 }
 
-// place records the zone of a node, empty if it has none, and returns the streams of proxies there with the assignments that differ by zone.
+// place records the zone of a node, empty if it has none, and returns the streams of proxies there with the assignments that differ by
+// zone.
 func (e *endpointTable) place(node, zone string) map[*stream][]string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

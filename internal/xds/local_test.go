@@ -48,7 +48,10 @@ func TestEndpointsByPlace(t *testing.T) {
 		{"a proxy in a zone that is not known gets all", "n1", byZone, all},
 		{"a node counts", "n1", all.In(xds.Places{Nodes: map[string]*xds.Resource{"n1": near}}), near},
 		{"another node gets all", "n2", all.In(xds.Places{Nodes: map[string]*xds.Resource{"n1": near}}), all},
-		{"another node gets nothing if the Service keeps to its node", "n2", all.In(xds.Places{Nodes: map[string]*xds.Resource{"n1": near}, Elsewhere: nothing}), nothing},
+		{
+			"another node gets nothing if the Service keeps to its node", "n2",
+			all.In(xds.Places{Nodes: map[string]*xds.Resource{"n1": near}, Elsewhere: nothing}), nothing,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestHostPorts opens the port of a Gateway on the nodes if its class allows that: the Gateway has their addresses, and its pods the port. The
-// cluster of the tests has no plugin that would forward the port, so requests go to the pods.
+// TestHostPorts opens the port of a Gateway on the nodes if its class allows that: the Gateway has their addresses, and its pods the port.
+// The cluster of the tests has no plugin that would forward the port, so requests go to the pods.
 func TestHostPorts(t *testing.T) {
 	t.Parallel()
 	const host, port = "bare.example.com", 18080

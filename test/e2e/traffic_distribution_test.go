@@ -16,8 +16,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestTrafficDistribution has a proxy send requests to the endpoints that are for its node, as the hints of an EndpointSlice say, and to all
-// without hints. With internalTrafficPolicy Local it sends none to other nodes.
+// TestTrafficDistribution has a proxy send requests to the endpoints that are for its node, as the hints of an EndpointSlice say, and to
+// all without hints. With internalTrafficPolicy Local it sends none to other nodes.
 func TestTrafficDistribution(t *testing.T) {
 	t.Parallel()
 	const host, elsewhere = "near.example.com", "elsewhere"

@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,13 +20,14 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestUnreadableAuthority trusts the authorities of a bundle that holds one which cannot be read beside a good one, as text and as binary data.
+// TestUnreadableAuthority trusts the authorities of a bundle that holds one which cannot be read beside a good one, as text and as binary
+// data.
 func TestUnreadableAuthority(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	trusted := newAuthority(t)
 	broken := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("not a certificate")})
-	bundle := append(broken, trusted.pem...)
+	bundle := slices.Concat(broken, trusted.pem)
 	address := w.Gateway(t, "gateway")
 	for name, config := range map[string]*corev1.ConfigMap{
 		"text":   {Data: map[string]string{"ca.crt": string(bundle)}},
@@ -33,7 +35,9 @@ func TestUnreadableAuthority(t *testing.T) {
 	} {
 		config.ObjectMeta = metav1.ObjectMeta{Name: name}
 		w.Make(t, config)
-		listener := tls.NewListener(w.ListenHere(t, name), &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*trusted.issue(t)}})
+		listener := tls.NewListener(w.ListenHere(t, name), &tls.Config{
+			MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*trusted.issue(t)},
+		})
 		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(response).Encode(live.Answer{Pod: name})
 		})}

@@ -18,8 +18,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase16BackendsThatLeadNowhere has one route with a good rule beside rules whose Services cannot be reached in every way there is. Only
-// those rules fail, and the route says why.
+// TestCase16BackendsThatLeadNowhere has one route with a good rule beside rules whose Services cannot be reached in every way there is.
+// Only those rules fail, and the route says why.
 func TestCase16BackendsThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	const host = "nowhere.example.com"

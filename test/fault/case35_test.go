@@ -15,8 +15,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase35UnrelatedSecrets writes Secrets that no Gateway refers to, of the type of certificates and of another, 100 times a second. A proxy
-// that serves TLS is told nothing.
+// TestCase35UnrelatedSecrets writes Secrets that no Gateway refers to, of the type of certificates and of another, 100 times a second. A
+// proxy that serves TLS is told nothing.
 func TestCase35UnrelatedSecrets(t *testing.T) {
 	t.Parallel()
 	const (

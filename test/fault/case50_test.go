@@ -21,8 +21,8 @@ import (
 // h2cPort is where echo pods speak HTTP/2 without TLS.
 const h2cPort = 3001
 
-// TestCase50NodeVanishes drops every packet to and from one of two pods of a backend, under load. No readiness probe tells Kubernetes, so that it
-// is the proxy that must notice.
+// TestCase50NodeVanishes drops every packet to and from one of two pods of a backend, under load. No readiness probe tells Kubernetes, so
+// that it is the proxy that must notice.
 func TestCase50NodeVanishes(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []struct {

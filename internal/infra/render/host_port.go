@@ -7,8 +7,8 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// hostPorts are the ports of a Gateway that are opened on nodes. Otherwise pods name no port but the one for probes, so that a Gateway can have
-// other ports without other pods.
+// hostPorts are the ports of a Gateway that are opened on nodes. Otherwise pods name no port but the one for probes, so that a Gateway can
+// have other ports without other pods.
 func hostPorts(gateway ir.Gateway) []*applycorev1.ContainerPortApplyConfiguration {
 	if !gateway.Fleet.Proxies.Pod.HostPorts {
 		return nil

@@ -82,7 +82,8 @@ var parameterCases = []struct {
 		p.DaemonSet, p.Pod.HostPorts, p.Patches.Workload = true, true, `{"metadata":{"annotations":{"a":"b"}}}`
 	}, func(f rendered) bool {
 		ports, update := envoy(f).Ports, f.daemonSet.Spec.UpdateStrategy.RollingUpdate
-		return len(ports) > 1 && ports[1].HostPort == 80 && ports[1].ContainerPort == 80 && update.MaxSurge.IntValue() == 0 && update.MaxUnavailable.IntValue() == 1
+		return len(ports) > 1 && ports[1].HostPort == 80 && ports[1].ContainerPort == 80 &&
+			update.MaxSurge.IntValue() == 0 && update.MaxUnavailable.IntValue() == 1
 	}},
 	{"no port of a node otherwise", func(*ir.Proxies) {}, func(f rendered) bool { return len(envoy(f).Ports) == 1 }},
 	{"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) }, func(f rendered) bool { return argument(f, "--concurrency") == "3" }},

@@ -178,8 +178,8 @@ func resources(wanted ir.Resources) (*applycorev1.ResourceRequirementsApplyConfi
 // fewestThreads is how many threads a proxy has that asks for less CPU than that.
 const fewestThreads = 2
 
-// concurrency is the number of threads of a proxy: what it was told, its limit of CPU, or else what it requests. Envoy itself would take one
-// for each core of the node, and each thread has connections of its own to each endpoint, and memory.
+// concurrency is the number of threads of a proxy: what it was told, its limit of CPU, or else what it requests. Envoy itself would take
+// one for each core of the node, and each thread has connections of its own to each endpoint, and memory.
 func concurrency(gateway ir.Gateway) ([]string, error) {
 	if wanted := gateway.Fleet.Proxies.Concurrency; wanted != nil {
 		return []string{"--concurrency", strconv.Itoa(int(*wanted))}, nil

@@ -25,12 +25,13 @@ func hostPorts(p *ir.Proxies, placement v1alpha1.Placement) string {
 	return ""
 }
 
-// foreignHostPorts finds a Gateway that opens ports of nodes, and a class that does not let it. Ports of a node are shared by all that runs there.
+// foreignHostPorts finds a Gateway that opens ports of nodes, and a class that does not let it. Ports of a node are shared by all that runs
+// there.
 func foreignHostPorts(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedClass, key string) string {
 	wanted := value(value(own.Pod).HostPorts) == v1alpha1.PodHostPortsEnabled
 	if !wanted || class.HostPorts || value(value(s.spec.Pod).HostPorts) == v1alpha1.PodHostPortsEnabled {
 		return ""
 	}
-	return fmt.Sprintf("ProxyConfig %s has pod.hostPorts, and its class does not allow that; have the ProxyConfig of the class say `hostPorts: %s`, or leave it out",
-		key, v1alpha1.HostPortsAllowed)
+	return fmt.Sprintf("ProxyConfig %s has pod.hostPorts, and its class does not allow that; "+
+		"have the ProxyConfig of the class say `hostPorts: %s`, or leave it out", key, v1alpha1.HostPortsAllowed)
 }

@@ -27,8 +27,8 @@ func clusterWide(group, kind string) bool {
 }
 
 // Authorities reads the certificates of authorities in `ca.crt` of a ConfigMap or Secret, or in a ClusterTrustBundle, as PEM that holds
-// nothing else. Certificates that cannot be read are left out: a problem beside certificates says which, one without them that none is left.
-// Callers have checked that the reference is permitted and leads to an object that [HoldsAuthorities].
+// nothing else. Certificates that cannot be read are left out: a problem beside certificates says which, one without them that none is
+// left. Callers have checked that the reference is permitted and leads to an object that [HoldsAuthorities].
 func Authorities(v *store.View, objects *store.Objects, target Target) ([]byte, *Problem) {
 	s := authoritiesIn(v, objects, target)
 	if !s.found {
@@ -96,8 +96,8 @@ const reasonInvalidAuthorities = string(gwv1.BackendTLSPolicyReasonInvalidCACert
 var errNoCertificate = errors.New("it has no PEM block of type CERTIFICATE")
 
 // parseAuthorities keeps the certificates and nothing else, so that neither a stray private key nor a comment goes to a proxy. Bundles of
-// large organizations hold certificates that Go cannot read, such as one with a negative serial number. Those are left out, and the first is
-// named by the error.
+// large organizations hold certificates that Go cannot read, such as one with a negative serial number. Those are left out, and the first
+// is named by the error.
 func parseAuthorities(text []byte) ([]byte, error) {
 	if err := checkSize(text, maxBundle); err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 )
 
 // AuthoritiesOf follows references to certificates of authorities and returns the name of the bundle they make together, see
-// [AuthoritiesNamed]. Neither a reference that leads nowhere nor a certificate that cannot be read takes the others with it: the name is empty
-// only if none is good, and the problem is the first one.
+// [AuthoritiesNamed]. Neither a reference that leads nowhere nor a certificate that cannot be read takes the others with it: the name is
+// empty only if none is good, and the problem is the first one.
 func AuthoritiesOf(v *store.View, objects *store.Objects, from Origin, list []gwv1.ObjectReference) (string, *Problem) {
 	var sources []string
 	var first *Problem

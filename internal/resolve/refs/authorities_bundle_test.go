@@ -61,7 +61,10 @@ spec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra
 		{"a bad reference does not take a good one with it", configMap("gone", "one"), "ConfigMap/infra/one", "InvalidCACertificateRef", one},
 		{"a ConfigMap without the key is named", configMap("empty"), "", "InvalidCACertificateRef", ""},
 		{"a text without a certificate is named", configMap("key"), "", "InvalidCACertificateRef", ""},
-		{"a certificate that can not be read is named, and the others are used", configMap("broken"), "ConfigMap/infra/broken", "InvalidCACertificateRef", one},
+		{
+			"a certificate that can not be read is named, and the others are used",
+			configMap("broken"), "ConfigMap/infra/broken", "InvalidCACertificateRef", one,
+		},
 		{"another kind is named", []gwv1.ObjectReference{{Kind: "Service", Name: "one"}}, "", "InvalidCACertificateKind", ""},
 		{"a ClusterTrustBundle is everybody's", trustBundle("example.com:ca:1", nil), "ClusterTrustBundle//example.com:ca:1", "", one},
 		{"a ClusterTrustBundle has no namespace", trustBundle("example.com:ca:1", new(gwv1.Namespace("infra"))), "", "InvalidCACertificateRef", ""},

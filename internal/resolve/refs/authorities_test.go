@@ -47,7 +47,7 @@ func TestAuthorities(t *testing.T) {
 		{"an empty value is no bundle", "ConfigMap", "", "", "no PEM block"},
 		{"text that is not PEM is no bundle", "ConfigMap", "nonsense", "", "no PEM block"},
 		{"one broken certificate is left out and named", "ConfigMap", a + broken + b, a + b, "left out: certificate 2:"},
-		{"nothing but broken certificates is no bundle", "ConfigMap", broken + broken, "", "does not hold usable certificates in ca.crt: certificate 1:"},
+		{"nothing but broken certificates is no bundle", "ConfigMap", broken + broken, "", "usable certificates in ca.crt: certificate 1:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,8 @@ func TestAuthorities(t *testing.T) {
 	t.Run("a ConfigMap may hold it as binary data", func(t *testing.T) {
 		t.Parallel()
 		objects := store.NewObjects(store.New())
-		objects.Apply(store.Change{Kind: store.ConfigMap, Key: "app/ca", Object: &corev1.ConfigMap{BinaryData: map[string][]byte{"ca.crt": []byte(a)}}})
+		config := &corev1.ConfigMap{BinaryData: map[string][]byte{"ca.crt": []byte(a)}}
+		objects.Apply(store.Change{Kind: store.ConfigMap, Key: "app/ca", Object: config})
 		got, problem := refs.Authorities(nil, objects, refs.Target{Kind: "ConfigMap", Namespace: "app", Name: "ca"})
 		if problem != nil || string(got) != a {
 			t.Errorf("got %q, problem %+v", got, problem)

@@ -76,7 +76,8 @@ func TestLimits(t *testing.T) {
 						t.Errorf("%s are limited to %d", what, value)
 					}
 				}
-				if limit.GetRetryBudget().GetBudgetPercent().GetValue() != 20 || limit.GetRetryBudget().GetMinRetryConcurrency().GetValue() != 1000 || limit.GetMaxRetries() != nil {
+				budget := limit.GetRetryBudget()
+				if budget.GetBudgetPercent().GetValue() != 20 || budget.GetMinRetryConcurrency().GetValue() != 1000 || limit.GetMaxRetries() != nil {
 					t.Errorf("retries are limited by %v", limit)
 				}
 				if limit.GetRetryBudget().GetBudgetInterval() != nil {

@@ -12,8 +12,8 @@ import (
 // What is allowed where no policy says: the share of the standard's own default, of the requests that are under way. The standard counts
 // those of the last ten seconds, for which Envoy has a timer on its main thread for each cluster.
 //
-// An endpoint that vanishes fails a large share of all requests in the same moment, and each can be served by another endpoint. So the number
-// that is always allowed is large; docs/decisions/0020 has the reasons.
+// An endpoint that vanishes fails a large share of all requests in the same moment, and each can be served by another endpoint. So the
+// number that is always allowed is large; docs/decisions/0020 has the reasons.
 const (
 	defaultRetryPercent = 20
 	defaultRetryMinimum = 1000

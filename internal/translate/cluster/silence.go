@@ -11,8 +11,8 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// How a proxy notices that an endpoint is silent: a node that lost its power or its network sends nothing, and Kubernetes takes 40 s to say so.
-// docs/decisions/0020 has the reasons.
+// How a proxy notices that an endpoint is silent: a node that lost its power or its network sends nothing, and Kubernetes takes 40 s to say
+// so. docs/decisions/0020 has the reasons.
 const (
 	// silenceHTTP2 is how long data may stay unacknowledged by the other kernel: Linux has sent it three more times by then. One connection
 	// carries all requests of a thread, and the window of HTTP/2 keeps a server that does not read from looking silent.
@@ -43,8 +43,8 @@ func silenceLimit(protocol ir.BackendProtocol, outside bool) time.Duration {
 	return silenceOther
 }
 
-// noticeSilence closes connections whose data is not acknowledged within the limit, and ejects endpoints that cannot be reached. HTTP/2 PINGs
-// are not used: gRPC servers end connections that get more than two in five minutes without answering a request in between.
+// noticeSilence closes connections whose data is not acknowledged within the limit, and ejects endpoints that cannot be reached. HTTP/2
+// PINGs are not used: gRPC servers end connections that get more than two in five minutes without answering a request in between.
 func noticeSilence(c *clusterv3.Cluster, limit time.Duration) {
 	c.UpstreamConnectionOptions = &clusterv3.UpstreamConnectionOptions{TcpKeepalive: &corev3.TcpKeepalive{
 		KeepaliveTime:     wrapperspb.UInt32(keepaliveTime),

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/cluster"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
@@ -57,16 +59,19 @@ func TestEjection(t *testing.T) {
 	t.Parallel()
 	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 80, Protocol: ir.BackendHTTP1}, cluster.Way{})
 	got := c.GetOutlierDetection()
-	if !got.GetSplitExternalLocalOriginErrors() || got.GetEnforcingConsecutive_5Xx() == nil || got.GetEnforcingConsecutive_5Xx().GetValue() != 0 ||
-		got.GetEnforcingSuccessRate() == nil || got.GetEnforcingSuccessRate().GetValue() != 0 ||
-		got.GetEnforcingLocalOriginSuccessRate() == nil || got.GetEnforcingLocalOriginSuccessRate().GetValue() != 0 {
-		t.Errorf("answers of a backend can eject it: %v", got)
+	for what, share := range map[string]*wrapperspb.UInt32Value{
+		"5xx": got.GetEnforcingConsecutive_5Xx(), "rate": got.GetEnforcingSuccessRate(), "local rate": got.GetEnforcingLocalOriginSuccessRate(),
+	} {
+		// Envoy's own value is 100.
+		if !got.GetSplitExternalLocalOriginErrors() || share == nil || share.GetValue() != 0 {
+			t.Errorf("answers of a backend can eject it, by %s: %v", what, got)
+		}
 	}
 	// Envoy ejects if 100 * (ejected + 1) / endpoints is at most this.
 	if most := got.GetMaxEjectionPercent().GetValue(); most != 50 || got.GetAlwaysEjectOneHost().GetValue() {
 		t.Errorf("%d%% can be ejected, so that the only endpoint can be, or one of two cannot", most)
 	}
-	if panic := c.GetCommonLbConfig().GetHealthyPanicThreshold().GetValue(); panic != 1 {
-		t.Errorf("the panic threshold is %v: when only ejected endpoints are left, they are not asked", panic)
+	if threshold := c.GetCommonLbConfig().GetHealthyPanicThreshold().GetValue(); threshold != 1 {
+		t.Errorf("the panic threshold is %v: when only ejected endpoints are left, they are not asked", threshold)
 	}
 }

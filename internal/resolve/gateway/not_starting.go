@@ -14,8 +14,8 @@ import (
 // maxWords is how much is repeated of what Kubernetes says about a workload.
 const maxWords = 1024
 
-// notStarting says why no proxy of a fleet is available, as far as the object that runs them knows. What it does not know, such as
-// an image that cannot be pulled, is in the events of the pods, which Gatewright has no right to read.
+// notStarting says why no proxy of a fleet is available, as far as the object that runs them knows. What it does not know, such as an
+// image that cannot be pulled, is in the events of the pods. Gatewright does not watch them, so that it needs no right to.
 func notStarting(v *store.View, objects *store.Objects, running ir.Gateway, kind store.Kind) string {
 	key := fleetKey(running)
 	look := fmt.Sprintf("see the events of its pods: kubectl -n %s describe pods -l %s=%s",

@@ -50,27 +50,9 @@ func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher
 // Start passes every object to the sink, then each change. It returns when the sink has returned from all that existed at the start, which
 // includes waiting for the kinds without which nothing can be served, and goes on passing changes until the context ends.
 func (w *Watcher) Start(ctx context.Context) error {
-	synced := map[store.Kind]toolscache.DoneChecker{}
-	for _, kind := range Kinds {
-		if _, ok := store.CustomOf(kind.Name); ok || kind.Optional != nil {
-			continue
-		}
-		sink := w.sink
-		if kind.Name == store.Service || kind.Name == store.DaemonSet || kind.Name == store.EndpointSlice {
-			sink = w.demanding(w.sink)
-		}
-		if kind.Name == store.CustomResourceDefinition {
-			sink = w.define
-		}
-		informer, err := kind.informer(ctx, w.informers, kind.Object)
-		if err != nil {
-			return err
-		}
-		registration, err := kind.listen(informer, sink)
-		if err != nil {
-			return err
-		}
-		synced[kind.Name] = registration.HasSyncedChecker()
+	synced, err := w.listen(ctx)
+	if err != nil {
+		return err
 	}
 	for _, f := range w.optional {
 		if f.kind.OnDemand != nil {
@@ -100,6 +82,33 @@ func (w *Watcher) Start(ctx context.Context) error {
 		return fmt.Errorf("stopped before these kinds were read completely: %s: %w", strings.Join(missing, ", "), context.Cause(ctx))
 	}
 	return nil
+}
+
+// listen begins to watch the kinds that every cluster has.
+func (w *Watcher) listen(ctx context.Context) (map[store.Kind]toolscache.DoneChecker, error) {
+	synced := map[store.Kind]toolscache.DoneChecker{}
+	for _, kind := range Kinds {
+		if _, ok := store.CustomOf(kind.Name); ok || kind.Optional != nil {
+			continue
+		}
+		sink := w.sink
+		if kind.Name == store.Service || kind.Name == store.DaemonSet || kind.Name == store.EndpointSlice {
+			sink = w.demanding(w.sink)
+		}
+		if kind.Name == store.CustomResourceDefinition {
+			sink = w.define
+		}
+		informer, err := kind.informer(ctx, w.informers, kind.Object)
+		if err != nil {
+			return nil, err
+		}
+		registration, err := kind.listen(informer, sink)
+		if err != nil {
+			return nil, err
+		}
+		synced[kind.Name] = registration.HasSyncedChecker()
+	}
+	return synced, nil
 }
 
 // Missing lists the kinds that the cluster does not serve and without which nothing can be.

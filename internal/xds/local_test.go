@@ -37,7 +37,8 @@ func TestEndpointsByPlace(t *testing.T) {
 		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
 		p := c.connect(group)
 		p.subscribe(endpointURL, name)
-		return c, p, p.expect(endpointURL, []string{name}, nil)
+		sent := p.expect(endpointURL, []string{name}, nil)
+		return c, p, sent
 	}
 	for _, test := range []struct {
 		name, node string

@@ -22,10 +22,10 @@ func template(f rendered) corev1.PodTemplateSpec {
 
 func envoy(f rendered) corev1.Container { return template(f).Spec.Containers[0] }
 
-// argument is what follows a flag of Envoy.
-func argument(f rendered, name string) string {
+// threads is how many threads Envoy is told to have.
+func threads(f rendered) string {
 	args := envoy(f).Args
-	if i := slices.Index(args, name); i >= 0 {
+	if i := slices.Index(args, "--concurrency"); i >= 0 {
 		return args[i+1]
 	}
 	return ""
@@ -72,7 +72,7 @@ var parameterCases = []struct {
 		p.Pod.Resources = &ir.Resources{Requests: map[string]string{"cpu": "1"}, Limits: map[string]string{"cpu": "1500m"}}
 	}, func(f rendered) bool {
 		r := envoy(f).Resources
-		return r.Requests.Cpu().String() == "1" && r.Limits.Memory().IsZero() && argument(f, "--concurrency") == "2"
+		return r.Requests.Cpu().String() == "1" && r.Limits.Memory().IsZero() && threads(f) == "2"
 	}},
 	{"the cluster assigns a user", func(p *ir.Proxies) { p.Pod.AssignedUser = true }, func(f rendered) bool {
 		security := template(f).Spec.SecurityContext
@@ -86,11 +86,11 @@ var parameterCases = []struct {
 			update.MaxSurge.IntValue() == 0 && update.MaxUnavailable.IntValue() == 1
 	}},
 	{"no port of a node otherwise", func(*ir.Proxies) {}, func(f rendered) bool { return len(envoy(f).Ports) == 1 }},
-	{"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) }, func(f rendered) bool { return argument(f, "--concurrency") == "3" }},
-	{"two threads where little CPU is requested", func(*ir.Proxies) {}, func(f rendered) bool { return argument(f, "--concurrency") == "2" }},
+	{"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) }, func(f rendered) bool { return threads(f) == "3" }},
+	{"two threads where little CPU is requested", func(*ir.Proxies) {}, func(f rendered) bool { return threads(f) == "2" }},
 	{"as many threads as CPU is requested", func(p *ir.Proxies) {
 		p.Pod.Resources = &ir.Resources{Requests: map[string]string{"cpu": "3500m"}}
-	}, func(f rendered) bool { return argument(f, "--concurrency") == "4" }},
+	}, func(f rendered) bool { return threads(f) == "4" }},
 	{"labels and annotations of pods, but not ours", func(p *ir.Proxies) {
 		p.Pod.Labels = map[string]string{"a": "b", ir.InstanceLabel: "mine"}
 		p.Pod.Annotations = map[string]string{"c": "d", bootstrapHash: "mine"}

@@ -84,11 +84,11 @@ func parse(text string) gateway.Parent {
 
 // request answers one request as a proxy would, with the name of the backend or what else happens. Whether hosts are looked up by themselves makes no
 // difference.
-func (f fixture) request(host, path string, headers ...string) string {
-	repeated := f.answer(host, path, headers)
+func (f fixture) request(host, path string) string {
+	repeated := f.answer(host, path, nil)
 	f.lookUp(true)
 	defer f.lookUp(false)
-	if byHost := f.answer(host, path, headers); byHost != repeated {
+	if byHost := f.answer(host, path, nil); byHost != repeated {
 		return fmt.Sprintf("%s where rules are repeated, %s where hosts are looked up by themselves", repeated, byHost)
 	}
 	return repeated

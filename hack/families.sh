@@ -7,7 +7,7 @@ if (($# == 0)); then
 	set -- dual ipv6
 fi
 # What concerns addresses: those of Gateways, of probes and metrics, of endpoints, of names outside the cluster, and of proxies that read files.
-readonly tests='^Test(Families|AStaticAddressOfAFamily|AddressRoutability|Hosts|XBackend.*|Files|SharedProxies)$'
+readonly tests='^Test(Families|AStaticAddressOfAFamily|AddressRoutability|Hosts|XBackend.*|Files|SharedProxies)$$' # make reads $$ as $
 
 trap 'make --no-print-directory cluster-down' EXIT
 for family; do

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -159,7 +158,7 @@ func upload(t *testing.T, at string) {
 	const size = 8 << 20
 	client := overHTTP2(at, 50*time.Millisecond)
 	body := strings.NewReader(strings.Repeat("x", size))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+protocolHost+"/", body)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+protocolHost+"/", body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +201,7 @@ func invalidStream(t *testing.T, at string) {
 
 // get2 asks for a path.
 func get2(ctx context.Context, client *http.Client, path string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+protocolHost+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+protocolHost+path, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("make a request: %w", err)
 	}
@@ -219,9 +218,12 @@ func get2(ctx context.Context, client *http.Client, path string) error {
 
 // overHTTP2 is a client with one connection of HTTP/2 in plain text, on which every byte is late by a delay.
 func overHTTP2(at string, delay time.Duration) *http.Client {
-	return &http.Client{Timeout: time.Minute, Transport: &http2.Transport{
-		StrictMaxConcurrentStreams: true,
-		DialTLSContext: func(ctx context.Context, _, _ string, _ *tls.Config) (net.Conn, error) {
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		Protocols: protocols,
+		HTTP2:     &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			connection, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 			if err != nil || delay == 0 {
 				return connection, err

@@ -170,7 +170,11 @@ func TestRequestsNoBackendHasSeenAreTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := int32(refused.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // a TCP port
+	listening, ok := refused.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("%T is no address of TCP", refused.Addr())
+	}
+	port := int32(listening.Port) //nolint:gosec // a TCP port
 	if err := refused.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,13 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
+const nearHost = "near.example.com"
+
 // TestTrafficDistribution has a proxy send requests to the endpoints that are for its node, as the hints of an EndpointSlice say, and to
 // all without hints. With internalTrafficPolicy Local it sends none to other nodes.
 func TestTrafficDistribution(t *testing.T) {
 	t.Parallel()
-	const host, elsewhere = "near.example.com", "elsewhere"
+	const host, elsewhere = nearHost, "elsewhere"
 	w := newWorld(t)
 	pods := w.Echo(t, "near", 2)
 	address := w.Gateway(t, "gateway")
@@ -30,7 +32,7 @@ func TestTrafficDistribution(t *testing.T) {
 	slice.Endpoints[1].Addresses = []string{pods[1].Status.PodIP}
 	w.Make(t, live.ManualService("near-manual"), slice)
 	w.Route(t, "near", "gateway", host, "near-manual")
-	w.waitAnsweredBy(t, address, host, 2)
+	w.waitAnsweredBy(t, address, 2)
 
 	place := func(nodes [2]string, hints bool) {
 		t.Helper()
@@ -45,11 +47,11 @@ func TestTrafficDistribution(t *testing.T) {
 		}
 	}
 	place([2]string{node, elsewhere}, true)
-	w.waitAnsweredBy(t, address, host, 1)
+	w.waitAnsweredBy(t, address, 1)
 	place([2]string{elsewhere, elsewhere}, true)
-	w.waitAnsweredBy(t, address, host, 2)
+	w.waitAnsweredBy(t, address, 2)
 	place([2]string{node, elsewhere}, false)
-	w.waitAnsweredBy(t, address, host, 2)
+	w.waitAnsweredBy(t, address, 2)
 
 	live.Eventually(t, 10*time.Second, 100*time.Millisecond, func(ctx context.Context) error {
 		var service corev1.Service
@@ -59,7 +61,7 @@ func TestTrafficDistribution(t *testing.T) {
 		service.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyLocal)
 		return w.Update(ctx, &service)
 	})
-	w.waitAnsweredBy(t, address, host, 1)
+	w.waitAnsweredBy(t, address, 1)
 	place([2]string{elsewhere, elsewhere}, false)
 	live.Eventually(t, 30*time.Second, 100*time.Millisecond, func(ctx context.Context) error {
 		r, err := w.ask(ctx, address, host, "", nil)
@@ -71,12 +73,12 @@ func TestTrafficDistribution(t *testing.T) {
 }
 
 // waitAnsweredBy waits until 40 requests in a row are answered by that many pods.
-func (w *world) waitAnsweredBy(t *testing.T, address, host string, want int) {
+func (w *world) waitAnsweredBy(t *testing.T, address string, want int) {
 	t.Helper()
 	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error {
 		pods := map[string]int{}
 		for range 40 {
-			answer, err := w.Request(ctx, address, host)
+			answer, err := w.Request(ctx, address, nearHost)
 			if err != nil {
 				return err
 			}

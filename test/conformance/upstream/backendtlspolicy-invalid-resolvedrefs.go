@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/utils/http"
 	"sigs.k8s.io/gateway-api/conformance/utils/kubernetes"
 	confsuite "sigs.k8s.io/gateway-api/conformance/utils/suite"
@@ -29,7 +29,7 @@ var BackendTLSPolicyInvalidResolvedRefs = confsuite.ConformanceTest{
 			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN), routeNN,
 		)
 		kubernetes.HTTPRouteMustHaveCondition(t, suite.Client, suite.TimeoutConfig, routeNN, gwNN, metav1.Condition{
-			Type: string(v1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse,
+			Type: string(gwv1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse,
 		})
 		http.MakeRequestAndExpectEventuallyConsistentResponse(t, suite.RoundTripper, suite.TimeoutConfig, gwAddr, http.ExpectedResponse{
 			Request:   http.Request{Host: "backendtlspolicy-invalid-resolvedrefs.example", Path: "/"},

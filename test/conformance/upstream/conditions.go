@@ -9,17 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	confsuite "sigs.k8s.io/gateway-api/conformance/utils/suite"
 )
 
 // grpcRouteMustHaveCondition waits until a GRPCRoute has a condition at every parent. An empty reason is any.
 func grpcRouteMustHaveCondition(t *testing.T, suite *confsuite.ConformanceTestSuite, routeNN types.NamespacedName, want metav1.Condition) {
 	t.Helper()
-	var last v1.RouteStatus
+	var last gwv1.RouteStatus
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, suite.TimeoutConfig.HTTPRouteMustHaveCondition, true,
 		func(ctx context.Context) (bool, error) {
-			var route v1.GRPCRoute
+			var route gwv1.GRPCRoute
 			if err := suite.Client.Get(ctx, routeNN, &route); err != nil {
 				return false, err
 			}

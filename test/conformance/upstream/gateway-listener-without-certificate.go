@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/utils/kubernetes"
 	confsuite "sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/gateway-api/pkg/features"
@@ -21,10 +21,10 @@ var GatewayListenerWithoutCertificate = confsuite.ConformanceTest{
 	Test: func(t *testing.T, suite *confsuite.ConformanceTestSuite) {
 		gwNN := types.NamespacedName{Name: "gateway-listener-without-certificate", Namespace: confsuite.InfrastructureNamespace}
 		kubernetes.GatewayListenerMustHaveConditions(t, suite.Client, suite.TimeoutConfig, gwNN, "https", []metav1.Condition{{
-			Type: string(v1.ListenerConditionResolvedRefs), Status: metav1.ConditionFalse, Reason: string(v1.ListenerReasonInvalidCertificateRef),
+			Type: string(gwv1.ListenerConditionResolvedRefs), Status: metav1.ConditionFalse, Reason: string(gwv1.ListenerReasonInvalidCertificateRef),
 		}})
 		kubernetes.GatewayMustHaveCondition(t, suite.Client, suite.TimeoutConfig, gwNN, metav1.Condition{
-			Type: string(v1.GatewayConditionAccepted), Status: metav1.ConditionTrue, Reason: string(v1.GatewayReasonListenersNotValid),
+			Type: string(gwv1.GatewayConditionAccepted), Status: metav1.ConditionTrue, Reason: string(gwv1.GatewayReasonListenersNotValid),
 		})
 	},
 }

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/utils/kubernetes"
 	confsuite "sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/gateway-api/pkg/features"
@@ -23,10 +23,10 @@ var GRPCRouteBackendProtocolWebSocket = confsuite.ConformanceTest{
 		routeNN := types.NamespacedName{Name: "grpc-backend-websocket", Namespace: ns}
 		gwNN := types.NamespacedName{Name: "same-namespace", Namespace: ns}
 		kubernetes.GatewayAndRoutesMustBeAccepted(
-			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN), &v1.GRPCRoute{}, true, routeNN,
+			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN), &gwv1.GRPCRoute{}, true, routeNN,
 		)
 		grpcRouteMustHaveCondition(t, suite, routeNN, metav1.Condition{
-			Type: string(v1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse, Reason: string(v1.RouteReasonUnsupportedProtocol),
+			Type: string(gwv1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse, Reason: string(gwv1.RouteReasonUnsupportedProtocol),
 		})
 	},
 }

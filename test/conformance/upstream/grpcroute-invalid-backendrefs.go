@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	pb "sigs.k8s.io/gateway-api-conformance-images/echo-basic/grpcechoserver"
-	v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/utils/grpc"
 	"sigs.k8s.io/gateway-api/conformance/utils/kubernetes"
 	confsuite "sigs.k8s.io/gateway-api/conformance/utils/suite"
@@ -29,10 +29,10 @@ var GRPCRouteInvalidBackendRefs = confsuite.ConformanceTest{
 		routeNN := types.NamespacedName{Name: "grpc-invalid-backends", Namespace: ns}
 		gwNN := types.NamespacedName{Name: "same-namespace", Namespace: ns}
 		gwAddr := kubernetes.GatewayAndRoutesMustBeAccepted(
-			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN), &v1.GRPCRoute{}, true, routeNN,
+			t, suite.Client, suite.TimeoutConfig, suite.ControllerName, kubernetes.NewGatewayRef(gwNN), &gwv1.GRPCRoute{}, true, routeNN,
 		)
 		grpcRouteMustHaveCondition(t, suite, routeNN, metav1.Condition{
-			Type: string(v1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse,
+			Type: string(gwv1.RouteConditionResolvedRefs), Status: metav1.ConditionFalse,
 		})
 		host := &grpc.RequestMetadata{Authority: "grpc-invalid-backends.example"}
 		unavailable := grpc.Response{Code: codes.Unavailable}

@@ -32,7 +32,7 @@ var HTTPRouteRedirectHostWithPort = confsuite.ConformanceTest{
 				t.Parallel()
 				http.MakeRequestAndExpectEventuallyConsistentResponse(t, suite.RoundTripper, suite.TimeoutConfig, gwAddr, http.ExpectedResponse{
 					Request:         http.Request{Host: host, Path: "/redirect-host-with-port", UnfollowRedirect: true},
-					Response:        http.Response{StatusCode: 302},
+					Response:        http.Response{StatusCode: 302}, //nolint:usestdlibvars // http is the suite's own package
 					RedirectRequest: &roundtripper.RedirectRequest{Scheme: "https"},
 					Namespace:       ns,
 				})

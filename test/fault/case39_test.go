@@ -40,7 +40,7 @@ var trickPaths = []string{
 // trickHosts are ways to write a host.
 func trickHosts(host string) []string {
 	upper := strings.ToUpper(host)
-	return []string{host, host + ".", upper, upper + ".", host + ":80", host + ":8080", host + ".:80", upper + ".:443", "G" + host[1:]}
+	return []string{host, host + ".", upper, upper + ".", host + ":80", host + ":8080", host + ".:80", upper + ".:443", strings.ToUpper(host[:1]) + host[1:]}
 }
 
 // TestCase39PathAndHostTricks has a rule that an authorization server refuses everything of, beside a wider rule and a route for every

@@ -38,7 +38,9 @@ func TestAClosedMatchKeepsItsPlace(t *testing.T) {
 		{"a name that is none", `{path: {value: /a}, headers: [{name: "a b", value: x}]}`, `{path: {value: /a}}`, "/a", nil, true},
 		{
 			"the other headers", `{path: {value: /a}, headers: [{name: "X-C", value: c}, {name: X-Role, type: RegularExpression, value: "("}]}`,
-			`{path: {value: /a}}`, "/a", []string{"x-role=a"}, false,
+			`{path: {value: /a}}`, "/a",
+			[]string{"x-role=a"},
+			false,
 		},
 		{
 			"a query parameter", `{path: {value: /a}, queryParams: [{name: q, type: RegularExpression, value: "("}]}`,

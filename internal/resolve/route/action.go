@@ -42,14 +42,20 @@ func (a action) rule(name string, match ir.Match) Rule {
 // the whole rule answers an error. Of a rule that guards something, so does what may be meant by a match that can not be read.
 func (r *resolver) rules(name string, index int, rule requestRule, a action, message string) []Rule {
 	var served []ir.Match
-	for _, m := range rule.matches {
+	guarded := guards(rule.filters)
+	for i, m := range rule.matches {
+		before := r.expressions
 		problem := checkMatch(m, &r.expressions)
 		if problem == "" {
 			served = append(served, m)
 			continue
 		}
 		message = problem
-		if wide, ok := meant(m); ok && guards(rule.filters) && checkMatch(wide, &r.expressions) == "" {
+		if !guarded {
+			continue
+		}
+		r.expressions = before
+		if wide, ok := r.expressions.meant(m, rule.segmentsOf(i)); ok {
 			message += "; since a filter of the rule may refuse requests, all that it may mean get an error"
 			served = append(served, wide)
 		}

@@ -33,6 +33,7 @@ func grpcRule(spec *gwv1.GRPCRouteRule) requestRule {
 	}
 	for _, m := range spec.Matches {
 		rule.matches = append(rule.matches, grpcMatch(m))
+		rule.segments = append(rule.segments, grpcExpressions(m.Method))
 	}
 	if len(rule.matches) == 0 {
 		rule.matches = []ir.Match{grpcMatch(gwv1.GRPCRouteMatch{})}
@@ -92,4 +93,19 @@ func grpcPath(m *gwv1.GRPCMethodMatch) ir.StringMatch {
 	default:
 		return ir.StringMatch{Kind: ir.Regex, Value: "/" + anySegment + "/" + regexp.QuoteMeta(*m.Method)}
 	}
+}
+
+// grpcExpressions are the expressions for service and method, if they are expressions.
+func grpcExpressions(m *gwv1.GRPCMethodMatch) []string {
+	if m == nil || m.Type == nil || *m.Type != gwv1.GRPCMethodMatchRegularExpression {
+		return nil
+	}
+	service, method := anySegment, anySegment
+	if m.Service != nil {
+		service = *m.Service
+	}
+	if m.Method != nil {
+		method = *m.Method
+	}
+	return []string{service, method}
 }

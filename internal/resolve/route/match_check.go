@@ -11,13 +11,8 @@ import (
 // checkMatch says what is wrong with a match that Envoy would refuse, and with it every other rule of the table. Definitions check most of
 // it, but not those of every version.
 func checkMatch(m ir.Match, e *expressions) string {
-	if m.Path.Kind != ir.Regex {
-		if !strings.HasPrefix(m.Path.Value, "/") || strings.ContainsAny(m.Path.Value, "?#") {
-			return fmt.Sprintf("path %q is not a path: it begins with / and holds no ? or #", m.Path.Value)
-		}
-		if message := checkPath("path", m.Path.Value); message != "" {
-			return message
-		}
+	if message := checkPathMatch(m.Path); message != "" {
+		return message
 	}
 	for _, h := range m.Headers {
 		if message := header.CheckName("match on header", h.Name); message != "" {
@@ -30,4 +25,15 @@ func checkMatch(m ir.Match, e *expressions) string {
 		}
 	}
 	return e.check(m)
+}
+
+func checkPathMatch(m ir.StringMatch) string {
+	switch {
+	case m.Kind == ir.Regex:
+		return ""
+	case !strings.HasPrefix(m.Value, "/") || strings.ContainsAny(m.Value, "?#"):
+		return fmt.Sprintf("path %q is not a path: it begins with / and holds no ? or #", m.Value)
+	default:
+		return checkPath("path", m.Value)
+	}
 }

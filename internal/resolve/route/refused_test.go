@@ -81,8 +81,9 @@ func TestARuleThatGuardsIsClosedWhereItsMatchCanNotBeRead(t *testing.T) {
 		{"a header that is none", `{path: {value: /b}, headers: [{name: "a b", value: x}]}`, "/b/c", "500"},
 		{"another path", `{path: {value: /b}, headers: [{name: "a b", value: x}]}`, "/c", "infra/two/80"},
 		{"an expression", `{path: {type: RegularExpression, value: "/regex(?=x)"}}`, "/regex", "500"},
-		{"an expression that may be anything", `{path: {type: RegularExpression, value: "/(?=x)"}}`, "/regex", "infra/two/80"},
-		{"everything", `{path: {value: /}, headers: [{name: "a b", value: x}]}`, "/", "infra/two/80"},
+		{"an expression that may be anything", `{path: {type: RegularExpression, value: "/(?=x)"}}`, "/regex", "500"},
+		{"an expression from the beginning on", `{path: {type: RegularExpression, value: "^/a(?=x)"}}`, "/b", "infra/two/80"},
+		{"everything", `{path: {value: /}, headers: [{name: "a b", value: x}]}`, "/", "500"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

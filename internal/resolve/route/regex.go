@@ -31,10 +31,8 @@ const (
 
 // check compiles every expression of a match, in the syntax that Go and Envoy's RE2 have in common.
 func (e *expressions) check(m ir.Match) string {
-	if m.Path.Kind == ir.Regex {
-		if err := e.take(m.Path.Value); err != nil {
-			return fmt.Sprintf("path %q: %v", m.Path.Value, err)
-		}
+	if message := e.checkPath(m.Path); message != "" {
+		return message
 	}
 	for _, list := range [][]ir.NamedMatch{m.Headers, m.Query} {
 		for _, n := range list {
@@ -45,6 +43,16 @@ func (e *expressions) check(m ir.Match) string {
 				return fmt.Sprintf("match on %s %q: %v", n.Name, n.Value, err)
 			}
 		}
+	}
+	return ""
+}
+
+func (e *expressions) checkPath(m ir.StringMatch) string {
+	if m.Kind != ir.Regex {
+		return ""
+	}
+	if err := e.take(m.Value); err != nil {
+		return fmt.Sprintf("path %q: %v", m.Value, err)
 	}
 	return ""
 }

@@ -24,12 +24,21 @@ type requestRoute struct {
 
 // requestRule is one rule of either kind.
 type requestRule struct {
-	matches  []ir.Match
+	matches []ir.Match
+	// segments are, for each match of a GRPCRoute, the expressions for service and method that its path consists of, if they are expressions.
+	segments [][]string
 	filters  []gwv1.HTTPRouteFilter
 	backends []backendRef
 	sessions *gwv1.SessionPersistence
 	// complete adds what only one of the kinds has. Of what can not be served it returns a message.
 	complete func(forward *ir.Forward) string
+}
+
+func (r requestRule) segmentsOf(match int) []string {
+	if match >= len(r.segments) {
+		return nil
+	}
+	return r.segments[match]
 }
 
 // requests resolves a route that forwards single requests.

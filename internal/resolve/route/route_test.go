@@ -2,6 +2,7 @@ package route_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,11 +85,11 @@ func parse(text string) gateway.Parent {
 
 // request answers one request as a proxy would, with the name of the backend or what else happens. Whether hosts are looked up by themselves makes no
 // difference.
-func (f fixture) request(host, path string) string {
-	repeated := f.answer(host, path, nil)
+func (f fixture) request(host, path string, headers ...string) string {
+	repeated := f.answer(host, path, headers)
 	f.lookUp(true)
 	defer f.lookUp(false)
-	if byHost := f.answer(host, path, nil); byHost != repeated {
+	if byHost := f.answer(host, path, headers); byHost != repeated {
 		return fmt.Sprintf("%s where rules are repeated, %s where hosts are looked up by themselves", repeated, byHost)
 	}
 	return repeated
@@ -144,13 +145,20 @@ func (f fixture) answer(host, path string, headers []string) string {
 	return "404"
 }
 
+// matches knows headers as `name=value`, the method among them as `:method=POST`; it is GET otherwise.
 func matches(m ir.Match, path string, headers []string) bool {
-	for _, h := range m.Headers {
-		found := false
-		for _, given := range headers {
-			found = found || given == h.Name+"="+h.Value
-		}
-		if !found {
+	asked := m.Headers
+	if !slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(h, ":method=") }) {
+		headers = append(slices.Clone(headers), ":method=GET")
+	}
+	if m.Method != "" {
+		asked = append(slices.Clone(asked), ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Value: m.Method}})
+	}
+	for _, h := range asked {
+		if !slices.ContainsFunc(headers, func(given string) bool {
+			name, value, _ := strings.Cut(given, "=")
+			return name == h.Name && (value == h.Value || h.Kind == ir.Regex && whole(h.Value).MatchString(value))
+		}) {
 			return false
 		}
 	}
@@ -160,9 +168,11 @@ func matches(m ir.Match, path string, headers []string) bool {
 	case ir.Prefix:
 		return m.Path.Value == "/" || path == m.Path.Value || strings.HasPrefix(path, m.Path.Value+"/")
 	default:
-		return strings.Contains(path, "regex")
+		return whole(m.Path.Value).MatchString(path)
 	}
 }
+
+func whole(expression string) *regexp.Regexp { return regexp.MustCompile("^(?:" + expression + ")$") }
 
 func describe(rule ir.Rule) string {
 	switch {
@@ -408,8 +418,9 @@ func TestPreflights(t *testing.T) {
 func (f fixture) ask(method, path string, headers ...string) string {
 	all := limits.Defaults()
 	in := route.Hosts{Tables: f.tables, Routes: f.routes, ByHost: f.byHost, Repeats: f.repeats, Limits: &all}
+	headers = append(headers, ":method="+method)
 	for _, rule := range in.VirtualHost(nil, route.VirtualHostKey("infra/gw/80", "*")).Rules {
-		if (rule.Match.Method == "" || rule.Match.Method == method) && matches(rule.Match, path, headers) {
+		if matches(rule.Match, path, headers) {
 			return describe(rule)
 		}
 	}

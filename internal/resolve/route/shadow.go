@@ -110,13 +110,10 @@ func keyOf(m ir.Match) matchKey {
 	if m.Path.Kind == ir.Prefix {
 		c.path.Value = strings.TrimSuffix(m.Path.Value, "/")
 	}
-	if m.Method == "" && len(m.Headers) == 0 && len(m.Query) == 0 && !m.GRPC {
+	if m.Method == "" && len(m.Headers) == 0 && len(m.Query) == 0 {
 		return c
 	}
 	var text strings.Builder
-	if m.GRPC {
-		text.WriteString("grpc")
-	}
 	for _, part := range []string{m.Method, named(m.Headers), named(m.Query)} {
 		text.WriteByte('\n')
 		text.WriteString(part)

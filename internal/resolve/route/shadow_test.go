@@ -24,6 +24,10 @@ func TestShadows(t *testing.T) {
 		}
 		return m
 	}
+	forGRPC := func(m ir.Match) ir.Match {
+		m.GRPC = true
+		return m
+	}
 	for _, c := range []struct {
 		name          string
 		first, second ir.Match
@@ -49,7 +53,8 @@ func TestShadows(t *testing.T) {
 		{"a method that only the first asks for", withMethod(pathMatch(ir.Prefix, "/a"), "GET"), pathMatch(ir.Regex, "/a/.*"), false},
 		{"the same headers in another order", withHeaders(pathMatch(ir.Prefix, "/a"), "x", "y"), withHeaders(pathMatch(ir.Prefix, "/a"), "y", "x"), true},
 		{"other headers", withHeaders(pathMatch(ir.Prefix, "/a"), "x"), withHeaders(pathMatch(ir.Prefix, "/a"), "y"), false},
-		{"gRPC requests only", ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/a"}, GRPC: true}, pathMatch(ir.Prefix, "/a"), false},
+		{"a rule for gRPC, which takes other requests too", forGRPC(pathMatch(ir.Prefix, "/a")), pathMatch(ir.Prefix, "/a"), true},
+		{"a rule for gRPC under a prefix", pathMatch(ir.Prefix, "/a"), forGRPC(pathMatch(ir.Exact, "/a/B")), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
 // harmless are the filters without which a request may be served by another rule.
@@ -21,16 +22,85 @@ func guards(filters []gwv1.HTTPRouteFilter) bool {
 	return slices.ContainsFunc(filters, func(f gwv1.HTTPRouteFilter) bool { return !slices.Contains(harmless, f.Type) })
 }
 
-// meant is a match for all that a match which can not be read may mean: its path, whatever the headers and parameters, or the paths that
-// begin as its expression does. It is false where that would be everything.
-func meant(m ir.Match) (ir.Match, bool) {
-	wide := ir.Match{Path: m.Path, GRPC: m.GRPC}
-	if m.Path.Kind != ir.Regex {
-		return wide, m.Path.Value != "/"
+const (
+	// anyValue matches every value of a header, a query parameter or a path.
+	anyValue = anyLines + ".*"
+	// anyLines has the dot stand for every character.
+	anyLines = "(?s)"
+	// longestBeginning bounds how much of an expression is kept.
+	longestBeginning = 512
+)
+
+// always is a condition on a header that every request meets.
+var always = ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Kind: ir.Regex, Value: anyValue}}
+
+// meant is a match for all that a match which can not be read may mean, in a place no later than its own: all conditions that can be read
+// stay, and of the others a header or parameter has to be there, or a path has to begin as its expression does. segments are the
+// expressions for service and method that the path of a GRPCRoute consists of. It is false for a path that no request can have.
+func (e *expressions) meant(m ir.Match, segments []string) (ir.Match, bool) {
+	wide := m
+	wide.Path = e.meantPath(m.Path, segments)
+	wide.Headers, wide.Query = nil, nil
+	for _, h := range m.Headers {
+		if header.CheckName("", h.Name) != "" {
+			h = always
+		}
+		wide.Headers = append(wide.Headers, e.orAny(h))
 	}
-	literal := literalBeginning(m.Path.Value)
-	wide.Path.Value = regexp.QuoteMeta(literal) + ".*"
-	return wide, len(literal) > 1
+	for _, q := range m.Query {
+		if q.Name == "" {
+			wide.Headers = append(wide.Headers, always)
+			continue
+		}
+		wide.Query = append(wide.Query, e.orAny(q))
+	}
+	// What took the place of expressions beyond the limit of the route is small.
+	fresh := expressions{limits: e.limits}
+	return wide, checkPathMatch(wide.Path) == "" && fresh.checkPath(wide.Path) == ""
+}
+
+func (e *expressions) orAny(m ir.NamedMatch) ir.NamedMatch {
+	if m.Kind == ir.Regex && e.take(m.Value) != nil {
+		m.Value = anyValue
+	}
+	return m
+}
+
+func (e *expressions) meantPath(m ir.StringMatch, segments []string) ir.StringMatch {
+	if m.Kind != ir.Regex || e.take(m.Value) == nil {
+		return m
+	}
+	wide := beginsAs(m.Value)
+	if len(segments) > 0 {
+		wide = e.meantSegments(segments)
+	}
+	// The length of an expression counts for its place.
+	missing := min(len(m.Value), maxExpressionLength-len(anyLines)) - len(wide)
+	m.Value = strings.Repeat(anyLines, max(1, (missing+len(anyLines)-1)/len(anyLines))) + wide
+	return m
+}
+
+// meantSegments keeps the segments that can be read, unless they are too large together.
+func (e *expressions) meantSegments(segments []string) string {
+	wide := make([]string, len(segments))
+	kept := make([]string, len(segments))
+	for i, s := range segments {
+		wide[i] = "/" + beginsAs(s)
+		kept[i] = wide[i]
+		if e.take(s) == nil {
+			kept[i] = "/(?:" + s + ")"
+		}
+	}
+	if fresh := (expressions{limits: e.limits}); fresh.take(strings.Join(kept, "")) != nil {
+		return strings.Join(wide, "")
+	}
+	return strings.Join(kept, "")
+}
+
+// beginsAs is an expression for what begins as every text that an expression could match.
+func beginsAs(expression string) string {
+	literal := literalBeginning(strings.TrimPrefix(expression, "^"))
+	return regexp.QuoteMeta(literal[:min(len(literal), longestBeginning)]) + ".*"
 }
 
 // literalBeginning is what every text begins with that an expression could match, as far as that is plain to see.

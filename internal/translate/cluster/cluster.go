@@ -43,7 +43,7 @@ func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
 	c := plain(b)
 	limitRetries(c, way.Budget)
 	if b.Protocol != ir.BackendUDP {
-		noticeSilence(c, silenceLimit(b.Protocol, way.Hostname != ""))
+		noticeSilence(c, patienceWith(b.Protocol, way.Hostname != ""))
 	}
 	if way.Hostname != "" {
 		c.ConnectTimeout = durationpb.New(farConnectTimeout)

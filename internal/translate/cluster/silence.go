@@ -15,13 +15,18 @@ import (
 // so. docs/decisions/0020 has the reasons.
 const (
 	// silenceHTTP2 is how long data may stay unacknowledged by the other kernel: Linux has sent it three more times by then. One connection
-	// carries all requests of a thread, and the window of HTTP/2 keeps a server that does not read from looking silent.
+	// carries all requests of a thread.
 	silenceHTTP2 = 1500 * time.Millisecond
-	// silenceOther is longer, because Linux counts a server that does not read (a window of zero) as silent.
-	silenceOther = 30 * time.Second
+	// silenceOther is longer, because Linux counts a server that does not read (a window of zero) as silent. With it as limit a connection
+	// without traffic is reset by the first probe that is due after it, if the one before was not answered. So it is longer than
+	// keepaliveTime and three times keepaliveInterval: four probes have to be lost.
+	silenceOther = 46 * time.Second
 
 	// A connection without traffic is probed, so that a quiet stream to a vanished node ends.
 	keepaliveTime, keepaliveInterval, keepaliveProbes = 30, 5, 3
+	// keepaliveTimeHTTP2 is long, because silenceHTTP2 has passed when the first probe is due: one lost probe is enough to reset a connection.
+	// Few probes make that rare.
+	keepaliveTimeHTTP2 = 300
 
 	// TCP_USER_TIMEOUT of Linux, in milliseconds, and its level.
 	ipprotoTCP, tcpUserTimeout = 6, 18
@@ -36,18 +41,25 @@ const (
 	mostEjected = 50
 )
 
-func silenceLimit(protocol ir.BackendProtocol, outside bool) time.Duration {
+// patience is how long an endpoint may be silent.
+type patience struct {
+	// limit is for data that is not acknowledged, keepalive is the number of seconds without traffic before the first probe.
+	limit     time.Duration
+	keepalive uint32
+}
+
+func patienceWith(protocol ir.BackendProtocol, outside bool) patience {
 	if protocol == ir.BackendHTTP2 && !outside {
-		return silenceHTTP2
+		return patience{silenceHTTP2, keepaliveTimeHTTP2}
 	}
-	return silenceOther
+	return patience{silenceOther, keepaliveTime}
 }
 
 // noticeSilence closes connections whose data is not acknowledged within the limit, and ejects endpoints that cannot be reached. HTTP/2
 // PINGs are not used: gRPC servers end connections that get more than two in five minutes without answering a request in between.
-func noticeSilence(c *clusterv3.Cluster, limit time.Duration) {
+func noticeSilence(c *clusterv3.Cluster, p patience) {
 	c.UpstreamConnectionOptions = &clusterv3.UpstreamConnectionOptions{TcpKeepalive: &corev3.TcpKeepalive{
-		KeepaliveTime:     wrapperspb.UInt32(keepaliveTime),
+		KeepaliveTime:     wrapperspb.UInt32(p.keepalive),
 		KeepaliveInterval: wrapperspb.UInt32(keepaliveInterval),
 		KeepaliveProbes:   wrapperspb.UInt32(keepaliveProbes),
 	}}
@@ -55,7 +67,7 @@ func noticeSilence(c *clusterv3.Cluster, limit time.Duration) {
 		Description: "TCP_USER_TIMEOUT",
 		Level:       ipprotoTCP,
 		Name:        tcpUserTimeout,
-		Value:       &corev3.SocketOption_IntValue{IntValue: limit.Milliseconds()},
+		Value:       &corev3.SocketOption_IntValue{IntValue: p.limit.Milliseconds()},
 		State:       corev3.SocketOption_STATE_PREBIND,
 	}}}
 	c.OutlierDetection = &clusterv3.OutlierDetection{

@@ -20,12 +20,13 @@ func TestSilentEndpoints(t *testing.T) {
 		way      cluster.Way
 		connect  time.Duration
 		silence  int64
+		probed   uint32
 	}{
-		{"HTTP/1.1", ir.BackendHTTP1, cluster.Way{}, 2 * time.Second, 30_000},
-		{"HTTP/2 has all requests on one connection", ir.BackendHTTP2, cluster.Way{}, 2 * time.Second, 1_500},
-		{"connections that are passed on", ir.BackendTCP, cluster.Way{}, 2 * time.Second, 30_000},
-		{"the handshake with TLS has more time", ir.BackendHTTP2, cluster.Way{TLS: tls}, 5 * time.Second, 1_500},
-		{"a name outside the cluster has more time", ir.BackendHTTP2, cluster.Way{Hostname: "api.example.com"}, 5 * time.Second, 30_000},
+		{"HTTP/1.1", ir.BackendHTTP1, cluster.Way{}, 2 * time.Second, 46_000, 30},
+		{"HTTP/2 has all requests on one connection", ir.BackendHTTP2, cluster.Way{}, 2 * time.Second, 1_500, 300},
+		{"connections that are passed on", ir.BackendTCP, cluster.Way{}, 2 * time.Second, 46_000, 30},
+		{"the handshake with TLS has more time", ir.BackendHTTP2, cluster.Way{TLS: tls}, 5 * time.Second, 1_500, 300},
+		{"a name outside the cluster has more time", ir.BackendHTTP2, cluster.Way{Hostname: "api.example.com"}, 5 * time.Second, 46_000, 30},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -41,8 +42,14 @@ func TestSilentEndpoints(t *testing.T) {
 			if got.GetUpstreamBindConfig().GetSourceAddress() != nil {
 				t.Error("the source address is set, so that only one family can be reached")
 			}
-			if got.GetUpstreamConnectionOptions().GetTcpKeepalive().GetKeepaliveTime().GetValue() != 30 {
-				t.Error("idle connections are not probed")
+			keepalive := got.GetUpstreamConnectionOptions().GetTcpKeepalive()
+			if keepalive.GetKeepaliveTime().GetValue() != c.probed {
+				t.Errorf("idle connections are probed by %v", keepalive)
+			}
+			// Linux resets an idle connection when a probe is due, the limit has passed and the probe before was not answered.
+			three := int64(keepalive.GetKeepaliveTime().GetValue()+3*keepalive.GetKeepaliveInterval().GetValue()) * 1000
+			if c.silence > 2_000 && c.silence <= three {
+				t.Errorf("an idle connection is reset within %d ms, before three probes are lost", three)
 			}
 		})
 	}

@@ -41,11 +41,22 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 	}
 	r.RequestHeadersToAdd, r.RequestHeadersToRemove = headers(requestHeaders)
 	destination(r, action, backends)
-	// The standard leaves it open; applications make links of what the client asked for.
-	action.AppendXForwardedHost = action.GetHostRewriteLiteral() != "" ||
-		slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return hostname(b) != "" })
+	action.AppendXForwardedHost = tellsHost(action, rule, backends)
 	r.Action = &routev3.Route_Route{Route: action}
 }
+
+// tellsHost says whether a request is to name the host that the client asked for: where the host is rewritten, since applications make
+// links of it, unless the user edits the header. Envoy would append to what the edits leave. The standard leaves it open.
+func tellsHost(action *routev3.RouteAction, rule *ir.Rule, backends []ir.WeightedBackend) bool {
+	rewrites := func(b ir.WeightedBackend) bool { return hostname(b) != "" }
+	edited := func(b ir.WeightedBackend) bool { return edits(b.RequestHeaders, forwardedHost) }
+	if edits(rule.RequestHeaders, forwardedHost) || slices.ContainsFunc(backends, edited) {
+		return false
+	}
+	return action.GetHostRewriteLiteral() != "" || slices.ContainsFunc(backends, rewrites)
+}
+
+const forwardedHost = "x-forwarded-host"
 
 var notFoundCodes = map[int]routev3.RouteAction_ClusterNotFoundResponseCode{
 	internalServerError: routev3.RouteAction_INTERNAL_SERVER_ERROR,

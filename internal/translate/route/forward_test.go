@@ -181,6 +181,24 @@ func TestARewrittenHostIsForwarded(t *testing.T) {
 	}
 }
 
+func TestARewrittenHostIsForwardedUnlessItsHeaderIsEdited(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]ir.HeaderEdit{
+		"set":     {Set: []ir.Header{{Name: "X-Forwarded-Host", Value: "a.example"}}},
+		"added":   {Add: []ir.Header{{Name: "x-forwarded-host", Value: "a.example"}}},
+		"removed": {Remove: []string{"X-Forwarded-Host"}},
+	} {
+		rule, backend := to("rule", path(ir.Prefix, "/")), to("backend", path(ir.Prefix, "/"))
+		rule.RequestHeaders, backend.Forward.Backends[0].RequestHeaders = edit, edit
+		for _, r := range []ir.Rule{rule, backend} {
+			r.Forward.Rewrite = &ir.Rewrite{Hostname: "b.example"}
+			if only(t, r).GetRoute().GetAppendXForwardedHost() {
+				t.Errorf("x-forwarded-host is %s by a %s, and appended to", name, r.Name)
+			}
+		}
+	}
+}
+
 func TestMirrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -55,3 +55,10 @@ func then(first, second ir.HeaderEdit) ir.HeaderEdit {
 func without(headers []ir.Header, drop func(ir.Header) bool) []ir.Header {
 	return slices.DeleteFunc(slices.Clone(headers), drop)
 }
+
+// edits says whether an edit sets, adds to or removes a header.
+func edits(e ir.HeaderEdit, name string) bool {
+	same := func(h ir.Header) bool { return strings.EqualFold(h.Name, name) }
+	return slices.ContainsFunc(e.Set, same) || slices.ContainsFunc(e.Add, same) ||
+		slices.ContainsFunc(e.Remove, func(removed string) bool { return strings.EqualFold(removed, name) })
+}

@@ -48,6 +48,15 @@ func TestHostsBecomeTreesWhereThatHelps(t *testing.T) {
 	}{
 		{"a host with few rules is a list", many(numbered)[:10], false},
 		{"a host with many is a tree", many(numbered), true},
+		{"a host with few rules that become many routes is a tree", many(func(i int) ir.Rule {
+			rule := numbered(i)
+			// Each backend has a route of its own.
+			rule.Forward.Backends = []ir.WeightedBackend{
+				{Backend: "a", Weight: 1, Rewrite: &ir.Rewrite{Path: &ir.PathEdit{Full: new("/a")}}},
+				{Backend: "b", Weight: 1, Rewrite: &ir.Rewrite{Path: &ir.PathEdit{Full: new("/b")}}},
+			}
+			return rule
+		})[:40], true},
 		{"one with a rule for everything too", append(many(numbered), to("all", path(ir.Prefix, "/"))), true},
 		{"rules for one path are a list", many(func(i int) ir.Rule {
 			m := path(ir.Prefix, "/")
@@ -64,6 +73,9 @@ func TestHostsBecomeTreesWhereThatHelps(t *testing.T) {
 			host := hostOf(t, c.rules)
 			if got := host.GetMatcher() != nil; got != c.tree || got == (len(host.GetRoutes()) > 0) {
 				t.Errorf("a tree: %v, %d routes in a list", got, len(host.GetRoutes()))
+			}
+			if said := route.HasTree(ir.VirtualHost{Domain: "a.example", Rules: c.rules}); said != c.tree {
+				t.Errorf("HasTree says %t", said)
 			}
 		})
 	}

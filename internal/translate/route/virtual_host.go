@@ -16,23 +16,7 @@ import (
 // answers an error, or is left out if its match is the reason, and has a flaw.
 func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	rules := withPreflights(&host)
-	routes := make([]*routev3.Route, 0, len(rules))
-	var flaws []wire.Flaw
-	for i := range rules {
-		for _, p := range parts(&rules[i]) {
-			for _, v := range withoutPort(&host, p.Rule, variants(p.Match.Path, pathEdit(p.Rule))) {
-				v.match.RuntimeFraction = p.fraction
-				r, err := wire.Build(func() *routev3.Route { return route(&host, p.Rule, v) })
-				if err != nil {
-					flaws = noteOnce(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
-					if r, err = wire.Build(func() *routev3.Route { return answer(p.Rule, v.match) }); err != nil {
-						continue
-					}
-				}
-				routes = append(routes, r)
-			}
-		}
-	}
+	routes, flaws := routesOf(&host, rules)
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
 	if slices.ContainsFunc(routes, func(r *routev3.Route) bool { return r.GetRoute() != nil }) {
 		vh.RetryPolicy = saferRetries
@@ -57,6 +41,28 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	return vh, flaws
 }
 
+// routesOf are the routes that some rules of a host become.
+func routesOf(host *ir.VirtualHost, rules []ir.Rule) ([]*routev3.Route, []wire.Flaw) {
+	routes := make([]*routev3.Route, 0, len(rules))
+	var flaws []wire.Flaw
+	for i := range rules {
+		for _, p := range parts(&rules[i]) {
+			for _, v := range withoutPort(host, p.Rule, variants(p.Match.Path, pathEdit(p.Rule))) {
+				v.match.RuntimeFraction = p.fraction
+				r, err := wire.Build(func() *routev3.Route { return route(host, p.Rule, v) })
+				if err != nil {
+					flaws = noteOnce(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
+					if r, err = wire.Build(func() *routev3.Route { return answer(p.Rule, v.match) }); err != nil {
+						continue
+					}
+				}
+				routes = append(routes, r)
+			}
+		}
+	}
+	return routes, flaws
+}
+
 // noteOnce adds a flaw that is not there yet: the routes of one rule have the same.
 func noteOnce(flaws []wire.Flaw, f wire.Flaw) []wire.Flaw {
 	if slices.Contains(flaws, f) {
@@ -65,8 +71,14 @@ func noteOnce(flaws []wire.Flaw, f wire.Flaw) []wire.Flaw {
 	return append(flaws, f)
 }
 
-// HasTree says whether the rules of a host may be sent as a tree.
-func HasTree(host ir.VirtualHost) bool { return !host.Flat && len(host.Rules) >= minTree }
+// HasTree says whether the rules of a host are sent as a tree. A rule may become several routes, so it takes them all.
+func HasTree(host ir.VirtualHost) bool {
+	if host.Flat {
+		return false
+	}
+	routes, _ := routesOf(&host, withPreflights(&host))
+	return tree(beforeRouting(&routev3.VirtualHost{}, host.Filters, routes)) != nil
+}
 
 // answer is a rule of which only the match is good.
 func answer(rule *ir.Rule, match *routev3.RouteMatch) *routev3.Route {

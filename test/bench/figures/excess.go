@@ -11,8 +11,9 @@ const (
 // perStage is how many values of one stage a change may touch: a route, what it was before, and the Gateway it is counted at.
 const perStage = 3
 
-// mayCause are the stages that an endpoint may make compute, and the types of resources it may make sent.
-var mayCause = map[string]bool{endpointStage: true}
+// mayCause are the stages that an endpoint may make compute, which are those of the endpoint lane, and the types of resources it may make
+// sent.
+var mayCause = map[string]bool{"endpoints": true, "served endpoints": true}
 
 // Excess says what one change costs beyond what it touches, from what it costs among few routes and among many.
 func Excess(kind string, few, many Cost) []string {

@@ -32,9 +32,6 @@ const (
 	changeAdded    = "route added"
 )
 
-// endpointStage is the only one that an endpoint may cause to compute.
-const endpointStage = "endpoints"
-
 // Goals says of each goal whether it is reached, for the shape with so many Gateways.
 func (r *Run) Goals(gateways int) []Goal {
 	large, small := r.at(largePoint, gateways), r.at(smallPoint, gateways)
@@ -83,7 +80,11 @@ func (r *Run) translations(gateways int) Goal {
 			continue
 		}
 		changes += cost.Changes
-		n += (sumOf(cost.Computed) - cost.Computed[endpointStage]) * float64(cost.Changes)
+		for stage, computed := range cost.Computed {
+			if !mayCause[stage] {
+				n += computed * float64(cost.Changes)
+			}
+		}
 	}
 	if changes == 0 {
 		return missing(name)

@@ -20,32 +20,46 @@ func local(key string, service *corev1.Service, targets []target) *Local {
 	case service == nil:
 		return nil
 	case service.Spec.InternalTrafficPolicy != nil && *service.Spec.InternalTrafficPolicy == corev1.ServiceInternalTrafficPolicyLocal:
-		byNode, _ := group(key, targets, func(t target) []string { return []string{t.node} })
+		byNode := group(key, targets, func(t target) []string { return []string{t.node} })
 		delete(byNode, "")
 		return &Local{Nodes: byNode, Elsewhere: assignment(key, nil)}
+	case hinted(targets) > max(maxCopies*len(targets), fewCopies):
+		return nil
 	}
-	nodes, everyNode := group(key, targets, hintedNodes)
-	zones, everyZone := group(key, targets, hintedZones)
-	l := &Local{}
-	if everyNode {
-		l.Nodes = nodes
-	}
-	if everyZone {
-		l.Zones = zones
-	}
+	l := &Local{Nodes: group(key, targets, hintedNodes), Zones: group(key, targets, hintedZones)}
 	if len(l.Nodes) == 0 && len(l.Zones) == 0 {
 		return nil
 	}
 	return l
 }
 
-// group has an assignment for each place that endpoints are for, and says whether each endpoint is for one.
-func group(key string, targets []target, places func(target) []string) (map[string]*endpointv3.ClusterLoadAssignment, bool) {
+// An endpoint is copied for each place that it is for. Kubernetes names one zone and one node, and the API lets a tenant name eight of
+// each. So hints count only if they make at most maxCopies of each endpoint on average, or few altogether; otherwise all proxies get all
+// endpoints.
+const (
+	maxCopies = 4
+	fewCopies = 1000
+)
+
+// hinted is how many copies hints ask for.
+func hinted(targets []target) int {
+	n := 0
+	for _, t := range targets {
+		if t.hints != nil {
+			n += len(t.hints.ForNodes) + len(t.hints.ForZones)
+		}
+	}
+	return n
+}
+
+// group has an assignment for each place that endpoints are for, none if an endpoint is for no place.
+func group(key string, targets []target, places func(target) []string) map[string]*endpointv3.ClusterLoadAssignment {
 	byPlace := map[string][]target{}
-	every := true
 	for _, t := range targets {
 		found := places(t)
-		every = every && len(found) > 0
+		if len(found) == 0 {
+			return nil
+		}
 		for _, place := range found {
 			byPlace[place] = append(byPlace[place], t)
 		}
@@ -54,7 +68,7 @@ func group(key string, targets []target, places func(target) []string) (map[stri
 	for place, chosen := range byPlace {
 		assignments[place] = assignment(key, chosen)
 	}
-	return assignments, every
+	return assignments
 }
 
 func hintedZones(t target) []string {

@@ -1,6 +1,7 @@
 package endpoints_test
 
 import (
+	"fmt"
 	"testing"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -75,6 +76,40 @@ func TestLocalEndpoints(t *testing.T) {
 			same(t, "zones", got.Zones, c.zones)
 			if (got.Elsewhere != nil) != c.elsewhere || len(got.Elsewhere.GetEndpoints()) > 0 {
 				t.Errorf("elsewhere: %v", got.Elsewhere)
+			}
+		})
+	}
+}
+
+func TestHintsThatMakeTooManyCopiesDoNotCount(t *testing.T) {
+	t.Parallel()
+	everywhere := func(endpoints, places int) *discoveryv1.EndpointSlice {
+		var all []discoveryv1.Endpoint
+		for i := range endpoints {
+			e := on("n", fmt.Sprintf("10.0.%d.%d", i/200, i%200+1), "", "")
+			e.Hints = &discoveryv1.EndpointHints{}
+			for place := range places {
+				e.Hints.ForZones = append(e.Hints.ForZones, discoveryv1.ForZone{Name: fmt.Sprintf("z%d-%d", i, place)})
+				e.Hints.ForNodes = append(e.Hints.ForNodes, discoveryv1.ForNode{Name: fmt.Sprintf("n%d-%d", i, place)})
+			}
+			all = append(all, e)
+		}
+		return slice("a", v4, all...)
+	}
+	for _, c := range []struct {
+		name              string
+		endpoints, places int
+		counts            bool
+	}{
+		{"few endpoints for many places", 50, 8, true},
+		{"many endpoints for one place each", 800, 1, true},
+		{"many endpoints for many places", 800, 8, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			all, got, size := endpoints.Assign(nil, load(service(), everywhere(c.endpoints, c.places)), key)
+			if (got != nil) != c.counts || size.Taken != c.endpoints || all == nil {
+				t.Errorf("proxies get what is near: %t, of %d endpoints", got != nil, size.Taken)
 			}
 		})
 	}

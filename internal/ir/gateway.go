@@ -108,6 +108,8 @@ type Port struct {
 	Bound int32
 	// CountBackends has the answers of each backend be counted.
 	CountBackends bool
+	// OnNodes opens the port on the nodes that proxies run on.
+	OnNodes bool
 }
 
 // Socket is the port at which the proxies listen.

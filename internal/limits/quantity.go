@@ -30,6 +30,17 @@ func CheckQuantities(text []byte) error {
 	return checkValue(decoder, "", false)
 }
 
+// CheckNumbers is [CheckQuantities] for text whose fields are not known, such as a patch: every string and number that looks like a quantity
+// counts, whatever its field is called.
+func CheckNumbers(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return checkValue(decoder, "", true)
+}
+
 // checkValue looks at the next value of a field. Whether it is complete is for its reader to find.
 func checkValue(decoder *json.Decoder, field string, quantities bool) error {
 	token, err := decoder.Token()
@@ -71,7 +82,13 @@ func checkValue(decoder *json.Decoder, field string, quantities bool) error {
 // shortQuantity says whether a quantity takes no time to read. What is no quantity does not either.
 func shortQuantity(text string) bool {
 	rest := strings.TrimLeft(strings.TrimSpace(text), "+-.0123456789")
-	if len(text)-len(rest) > maxQuantityDigits {
+	digits := 0
+	for _, c := range text[:len(text)-len(rest)] {
+		if c >= '0' && c <= '9' {
+			digits++
+		}
+	}
+	if digits > maxQuantityDigits {
 		return false
 	}
 	if rest == "" || rest[0] != 'e' && rest[0] != 'E' {

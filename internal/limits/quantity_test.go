@@ -33,3 +33,20 @@ func TestCheckQuantities(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckNumbers(t *testing.T) {
+	t.Parallel()
+	for text, refused := range map[string]bool{
+		`{"overhead":{"cpu":"1e-1000000000"}}`:                true,
+		`{"RESOURCES":{"Limits":{"cpu":"1e1000"}}}`:           true,
+		`[[{"any":[1e-1000000000]}]]`:                         true,
+		`{"a":"` + strings.Repeat("7", 1000) + `Ki"}`:         true,
+		`{"a":"` + strings.Repeat("-", 1000) + `"}`:           false,
+		`{"a":"1e3","b":"2Gi","c":7,"d":"2026-11-16","e":""}`: false,
+		``: false,
+	} {
+		if err := limits.CheckNumbers([]byte(text)); (err != nil) != refused {
+			t.Errorf("%.60s refused: %v, want %v", text, err, refused)
+		}
+	}
+}

@@ -386,13 +386,13 @@ func TestABackendAndANamespaceHaveRoomForSoManyEndpoints(t *testing.T) {
 		name   string
 		limit  func(*limits.Limits)
 		served map[string]int
-		// told are the routes that are told of a limit.
-		told map[string]string
+		// told are the routes that are told of a limit, and mention those that say so and are served.
+		told, mention map[string]string
 	}{
-		{"all have room", func(*limits.Limits) {}, map[string]int{"v1": 9, "v2": 9}, nil},
-		{"each has too many", func(l *limits.Limits) { l.Endpoints = 4 }, map[string]int{"v1": 4, "v2": 4}, map[string]string{"infra/r1": "limit endpoints", "infra/r2": "limit endpoints"}},
-		{"both together have too many", func(l *limits.Limits) { l.NamespaceEndpoints = 17 }, map[string]int{"v1": 9, "v2": 0}, map[string]string{"infra/r2": "limit namespaceEndpoints"}},
-		{"both together have room once they are cut", func(l *limits.Limits) { l.Endpoints, l.NamespaceEndpoints = 4, 8 }, map[string]int{"v1": 4, "v2": 4}, map[string]string{"infra/r1": "limit endpoints"}},
+		{"all have room", func(*limits.Limits) {}, map[string]int{"v1": 9, "v2": 9}, nil, nil},
+		{"each has too many", func(l *limits.Limits) { l.Endpoints = 4 }, map[string]int{"v1": 4, "v2": 4}, nil, map[string]string{"r1": "limit endpoints", "r2": "limit endpoints"}},
+		{"both together have too many", func(l *limits.Limits) { l.NamespaceEndpoints = 17 }, map[string]int{"v1": 9, "v2": 0}, map[string]string{"infra/r2": "limit namespaceEndpoints"}, nil},
+		{"both together have room once they are cut", func(l *limits.Limits) { l.Endpoints, l.NamespaceEndpoints = 4, 8 }, map[string]int{"v1": 4, "v2": 4}, nil, map[string]string{"r1": "limit endpoints"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -406,10 +406,27 @@ func TestABackendAndANamespaceHaveRoomForSoManyEndpoints(t *testing.T) {
 			for name, word := range c.told {
 				l.refused(t, name, word)
 			}
+			for _, name := range []string{"r1", "r2"} {
+				said := message(t, p.quarantine.graph, name, "ResolvedRefs")
+				if word := c.mention[name]; !strings.Contains(said, word) || c.mention == nil && strings.Contains(said, "limit") {
+					t.Errorf("%s says %q, want %q", name, said, word)
+				}
+			}
 			if c.told == nil && slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, "ndpoints") }) {
 				t.Errorf("it is said %q", l.said)
 			}
 		})
+	}
+}
+
+func TestARouteMentionsEndpointsUntilAllAreServed(t *testing.T) {
+	t.Parallel()
+	p, _ := limited(t, func(l *limits.Limits) { l.Endpoints = 4 }, webGateway+hostRoute(1, "a.example.com"), slicesOf("v1", 9))
+	put(t, p, slicesOf("v1", 3))
+	p.endpoints.step()
+	p.config.step()
+	if said := message(t, p.quarantine.graph, "r1", "ResolvedRefs"); strings.Contains(said, "limit") {
+		t.Errorf("it still says %q", said)
 	}
 }
 

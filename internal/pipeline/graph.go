@@ -42,6 +42,9 @@ type graph struct {
 	// routeStatus is what became of each route, and idle the endpoints of which there are none.
 	routeStatus *store.Table[outcome.Route]
 	idle        *store.Table[bool]
+	// cutEndpoints are those of which there are more than are served, and cut has the same names.
+	cutEndpoints *store.Table[bool]
+	cut          map[string]struct{}
 	// tableListeners are the listeners of each route table.
 	tableListeners *store.Table[[]gateway.ParentListener]
 	// quarantinedRoutes and quarantinedFilters are what proxies refuse, and what is served instead; see quarantine.go.
@@ -133,6 +136,7 @@ func newGraph(options ...memo.Option) *graph {
 		store: s, objects: store.NewObjects(s), supply: newSupply(),
 		quarantinedRoutes: store.NewTable[substitutes](s, "quarantined routes"), quarantinedFilters: store.NewTable[quarantinedFilters](s, "quarantined filters"),
 		flatHosts: store.NewTable[bool](s, "flat hosts"), idle: store.NewTable[bool](s, "idle endpoints"),
+		cutEndpoints: store.NewTable[bool](s, "cut endpoints"), cut: map[string]struct{}{},
 	}
 	g.memo = memo.New(s, options...)
 	g.classes = memo.Derive(g.memo, stageClass, from(g.objects.GatewayClasses), deepEqual[gateway.ResolvedClass],

@@ -13,7 +13,7 @@ import (
 type inbox struct {
 	mu      sync.Mutex
 	pending map[subject]store.Change
-	// since is when the oldest of them came.
+	// since is when the oldest of what is to be taken came, zero if there is nothing.
 	since time.Time
 	// taken is when the batch was taken that has not been handed out yet, zero if there is none. A lane is open once it has taken its
 	// first.
@@ -39,9 +39,7 @@ func newInbox() *inbox {
 
 func (i *inbox) put(c store.Change) {
 	i.mu.Lock()
-	if len(i.pending) == 0 {
-		i.since = time.Now()
-	}
+	i.begin()
 	i.pending[subject{c.Kind, c.Key}] = c
 	i.mu.Unlock()
 	i.ring()
@@ -50,6 +48,7 @@ func (i *inbox) put(c store.Change) {
 // refuse takes in that proxies refused something.
 func (i *inbox) refuse(r refusal, reason string) {
 	i.mu.Lock()
+	i.begin()
 	if len(i.refused) < maxRefusals {
 		i.refused[r] = reason
 	}
@@ -60,6 +59,7 @@ func (i *inbox) refuse(r refusal, reason string) {
 // offer takes in what another replica serves instead.
 func (i *inbox) offer(key string, o offer) {
 	i.mu.Lock()
+	i.begin()
 	if len(i.offers) < maxRefusals {
 		i.offers[key] = i.offers[key].with(o)
 	}
@@ -70,9 +70,25 @@ func (i *inbox) offer(key string, o offer) {
 // idle takes in which endpoints are none, and which are some again.
 func (i *inbox) idle(changed map[string]bool) {
 	i.mu.Lock()
+	i.begin()
 	maps.Copy(i.idling, changed)
 	i.mu.Unlock()
 	i.ring()
+}
+
+// again asks for a round although nothing came in.
+func (i *inbox) again() {
+	i.mu.Lock()
+	i.begin()
+	i.mu.Unlock()
+	i.ring()
+}
+
+// begin notes the time of the first that comes in. The lock is held.
+func (i *inbox) begin() {
+	if i.since.IsZero() {
+		i.since = time.Now()
+	}
 }
 
 func (i *inbox) ring() {
@@ -95,11 +111,12 @@ func (i *inbox) take() batch {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.taken, i.open = time.Now(), true
+	i.begin()
 	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused, offers: i.offers, idling: i.idling}
 	for _, c := range i.pending {
 		b.changes = append(b.changes, c)
 	}
-	i.pending = map[subject]store.Change{}
+	i.since, i.pending = time.Time{}, map[subject]store.Change{}
 	i.refused = map[refusal]string{}
 	i.offers = map[string]offer{}
 	i.idling = map[string]bool{}

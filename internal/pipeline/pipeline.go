@@ -121,7 +121,7 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 			q.publish(changes)
 		},
 	}
-	q.again = p.config.inbox.ring
+	q.again = p.config.inbox.again
 	p.idle = newIdleness(p.config.inbox.idle)
 	p.endpoints = &lane{
 		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m, panicked: panicked,

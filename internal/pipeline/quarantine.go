@@ -183,6 +183,7 @@ func (q *quarantine) apply(b batch) {
 		q.noteReported(c, func() { take(q.graph.objects, c, q.panicked) })
 	}
 	q.graph.takeIdle(b.idling)
+	q.graph.takeShort(q.short.get())
 	for key, o := range b.offers {
 		if q.offers[key] = q.offers[key].with(o); o.refused == "" {
 			delete(q.offers, key)

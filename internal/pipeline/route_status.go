@@ -30,6 +30,7 @@ func (g *graph) reportRoutes(routes []store.Source, byShadowed *store.Index[ir.V
 			findings := route.Findings{
 				Refused: func(backend string) *refs.Problem { return g.refusedBackend(v, backend) },
 				Idle:    func(backend string) bool { return g.isIdle(v, backend) },
+				CutTo:   func(backend string) int { return g.cutTo(v, backend) },
 				Shadows: map[string][]ir.Shadow{},
 			}
 			for _, name := range byShadowed.Keys(v, key) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -178,8 +179,12 @@ func parentName(ref gwv1.ParentReference) string {
 // and much that is False is True a moment later.
 const announcePause = 3 * time.Second
 
-// maxEvents is how many events are made in a minute. Something that makes thousands of objects fail needs no event for each.
-const maxEvents = 300
+// maxEvents is how many events are made in a minute, and maxNamespaceEvents how many of them are about objects of one namespace, so that no
+// tenant takes those of others. Something that makes thousands of objects fail needs no event for each.
+const (
+	maxEvents          = 300
+	maxNamespaceEvents = 60
+)
 
 // announcer makes events.
 type announcer struct {
@@ -191,9 +196,10 @@ type announcer struct {
 	mu sync.Mutex
 	// waiting are the objects whose status has changed, until it is told.
 	waiting map[item]*change
-	// minute is when the present minute began, made how many events there were in it.
+	// minute is when the present minute began, made how many events there were in it, and wanted how many would have been by namespace.
 	minute time.Time
 	made   int
+	wanted map[string]int
 }
 
 // change is what has become of the status of an object since it was last told.
@@ -243,24 +249,48 @@ func (n *announcer) release(i item) {
 	if !waits {
 		return
 	}
-	if a := transition(known.before, known.after); a != nil && n.admit() {
+	if a := transition(known.before, known.after); a != nil && n.admit(i.namespace()) {
 		known.tell(a)
 	}
 }
 
-// admit says whether there may be another event in this minute.
-func (n *announcer) admit() bool {
+// admit says whether there may be another event in this minute about an object of a namespace.
+func (n *announcer) admit(namespace string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if now := time.Now(); now.Sub(n.minute) >= time.Minute {
-		n.minute, n.made = now, 0
+		n.minute, n.made, n.wanted = now, 0, map[string]int{}
+	}
+	n.wanted[namespace]++
+	const left = "events are left out for the rest of this minute; see the conditions of the objects"
+	switch wanted := n.wanted[namespace]; {
+	case wanted == maxNamespaceEvents+1:
+		n.log.Warn(left, "namespace", namespace, "limit", maxNamespaceEvents)
+		return false
+	case wanted > maxNamespaceEvents:
+		return false
 	}
 	n.made++
 	if n.made == maxEvents+1 {
-		n.log.Warn("events are left out for the rest of this minute; see the conditions of the objects", "limit", maxEvents)
+		n.log.Warn(left, "limit", maxEvents)
 	}
 	return n.made <= maxEvents
 }
+
+// namespace is that of an object, empty if it is in none.
+func (i item) namespace() string {
+	namespace, _, _ := strings.Cut(i.key, "/")
+	return namespace
+}
+
+// eventName is a name for an event about an object, which must not be longer than other names.
+func eventName(object string, now time.Time) string {
+	suffix := fmt.Sprintf(".%x", now.UnixNano())
+	return strings.TrimRight(clip(object, maxName-len(suffix)), ".-") + suffix
+}
+
+// maxName is how long the name of an object can be.
+const maxName = 253
 
 // apiVersion is where a kind is from.
 func apiVersion(kind Kind) string {
@@ -286,7 +316,7 @@ func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a
 		severity = corev1.EventTypeWarning
 	}
 	err := n.client.Create(ctx, &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", object.GetName(), now.UnixNano())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: eventName(object.GetName(), now)},
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding: corev1.ObjectReference{
 			APIVersion: apiVersion(kind), Kind: string(kind), Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),

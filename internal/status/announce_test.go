@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -107,18 +109,36 @@ func TestEventsOfAMinuteAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newBench(t).events
-		made := 0
+		made := map[string]int{}
 		for range 2 * maxEvents {
-			if n.admit() {
-				made++
+			if n.admit("greedy") {
+				made["greedy"]++
 			}
 		}
-		if made != maxEvents {
-			t.Errorf("%d events, want %d", made, maxEvents)
+		for i := range maxEvents {
+			if n.admit(fmt.Sprintf("modest-%d", i)) {
+				made["modest"]++
+			}
+		}
+		if made["greedy"] != maxNamespaceEvents || made["modest"] != maxEvents-maxNamespaceEvents {
+			t.Errorf("%v events, want %d of the first and %d together", made, maxNamespaceEvents, maxEvents)
 		}
 		<-time.After(time.Minute)
-		if !n.admit() {
+		if !n.admit("greedy") || !n.admit("") {
 			t.Error("no event in the next minute")
 		}
 	})
+}
+
+func TestNamesOfEventsAreShortEnough(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, name := range []string{"a", strings.Repeat("a", 253), strings.Repeat("a.", 126) + "a", strings.Repeat("a-", 126) + "a"} {
+		if got := eventName(name, now); len(validation.IsDNS1123Subdomain(got)) > 0 || !strings.HasPrefix(got, name[:1]) {
+			t.Errorf("%q is no name", got)
+		}
+	}
+	if of := (item{KindHTTPRoute, "a/b"}).namespace() + (item{KindGatewayClass, "/c"}).namespace(); of != "a" {
+		t.Errorf("the namespaces are %q", of)
+	}
 }

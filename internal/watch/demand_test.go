@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/store"
@@ -61,6 +63,31 @@ func TestNodesAreWatchedOnDemand(t *testing.T) {
 				t.Errorf("nodes were read: %t", got)
 			}
 		})
+	}
+}
+
+// forbidden is a cluster in which nodes can not be listed.
+type forbidden struct{ *cluster }
+
+func (f forbidden) GetInformer(ctx context.Context, object client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	if f.gvk(object).Kind == "Node" {
+		return toolscache.NewSharedIndexInformer(f.of(f.gvk(object)), object, 0, toolscache.Indexers{}), nil // which does not run
+	}
+	return f.cluster.GetInformer(ctx, object, opts...)
+}
+
+func TestStartGoesOnWithoutNodesThatCanNotBeListed(t *testing.T) {
+	t.Parallel()
+	server := forbidden{newCluster(t)}
+	service := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+	service.Namespace, service.Name, service.Labels = "infra", "gw", map[string]string{"app.kubernetes.io/managed-by": "gatewright"}
+	server.source(store.Service).Add(service)
+	watcher := New(server, slog.New(slog.DiscardHandler), func(Event) {})
+	watcher.patience = 50 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := watcher.Start(ctx); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -138,8 +139,16 @@ func (g *Guard) passEvents(kind Kind, from io.Reader, to io.Writer) error {
 	}
 }
 
-// passList passes a list, one object after the other.
+// passList passes a list, one object after the other. One that was cut off does not end like a complete one.
 func (g *Guard) passList(kind Kind, from io.Reader, to io.Writer) error {
+	err := g.passFields(kind, from, to)
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (g *Guard) passFields(kind Kind, from io.Reader, to io.Writer) error {
 	decoder := json.NewDecoder(from)
 	if _, err := decoder.Token(); err != nil {
 		return err
@@ -162,6 +171,9 @@ func (g *Guard) passList(kind Kind, from io.Reader, to io.Writer) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := closing(decoder); err != nil {
+		return err
 	}
 	if before == "{" {
 		before = "{}"
@@ -191,7 +203,7 @@ func (g *Guard) passItems(kind Kind, decoder *json.Decoder, to io.Writer) error 
 			return err
 		}
 	}
-	if _, err := decoder.Token(); err != nil {
+	if err := closing(decoder); err != nil {
 		return err
 	}
 	if before == "[" {
@@ -201,6 +213,14 @@ func (g *Guard) passItems(kind Kind, decoder *json.Decoder, to io.Writer) error 
 	}
 	_, err = io.WriteString(to, before)
 	return err
+}
+
+// closing reads the end of an object or of a list. Without it the answer was cut off.
+func closing(decoder *json.Decoder) error {
+	if _, err := decoder.Token(); err != nil {
+		return fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	}
+	return nil
 }
 
 func passValue(decoder *json.Decoder, to io.Writer, change func(json.RawMessage) json.RawMessage) error {

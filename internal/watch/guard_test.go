@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -126,6 +127,20 @@ func TestAStatusThatCanNotBeReadIsTakenAway(t *testing.T) {
 	}
 	if len(read.Items[1].Status.Parents) != 1 {
 		t.Errorf("the fine one is %+v", read.Items[1])
+	}
+}
+
+func TestAListThatIsCutOffIsNotComplete(t *testing.T) {
+	t.Parallel()
+	g := guardFor(t)
+	whole := listOf(good, good)
+	items := strings.Index(whole, "[") + 1
+	for _, kept := range []int{0, 1, strings.Index(whole, `,"metadata"`), items, items + len(good), len(whole) - 2, len(whole) - 1} {
+		var passed strings.Builder
+		err := g.passList(kindNamed(t, store.ProxyConfig), strings.NewReader(whole[:kept]), &passed)
+		if err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("after %d bytes: %v, passed %s", kept, err, passed.String())
+		}
 	}
 }
 

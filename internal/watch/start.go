@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -30,12 +31,17 @@ type Watcher struct {
 	feeds map[string]*feed
 	// optional has one for each kind of Kubernetes itself that may not be served.
 	optional []*feed
+	// patience is for how long the start waits for each kind that is watched on demand.
+	patience time.Duration
 }
+
+// demandPatience is much longer than it takes to read all nodes, and short for a start.
+const demandPatience = 10 * time.Second
 
 // New returns a Watcher of a cache, which must be running, or be started by somebody else. Changes of one kind reach the sink one after
 // the other and in order; those of different kinds come from different goroutines.
 func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher {
-	w := &Watcher{informers: informers, log: log, sink: sink, feeds: map[string]*feed{}}
+	w := &Watcher{informers: informers, log: log, sink: sink, feeds: map[string]*feed{}, patience: demandPatience}
 	for _, kind := range Kinds {
 		if custom, ok := store.CustomOf(kind.Name); ok {
 			w.feeds[custom.Definition()] = newFeed(kind, custom, informers, log, sink)
@@ -74,7 +80,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		}
 	}
 	for _, f := range w.inOrder() {
-		if !f.settle(ctx) {
+		if !w.settle(ctx, f) {
 			missing = append(missing, string(f.kind.Name))
 		}
 	}
@@ -82,6 +88,25 @@ func (w *Watcher) Start(ctx context.Context) error {
 		return fmt.Errorf("stopped before these kinds were read completely: %s: %w", strings.Join(missing, ", "), context.Cause(ctx))
 	}
 	return nil
+}
+
+// settle waits for a kind. One that is watched on demand has little time: it may be that we have no right to read it, and nothing but what
+// asked for it needs it.
+func (w *Watcher) settle(ctx context.Context, f *feed) bool {
+	if f.kind.OnDemand == nil {
+		return f.settle(ctx)
+	}
+	brief, cancel := context.WithTimeout(ctx, w.patience)
+	defer cancel()
+	if f.settle(brief) {
+		return true
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	f.log.Warn("a kind is not read yet, going on without it; see whether Gatewright has the right to list and to watch it",
+		"resource", f.custom.Definition(), "waited", w.patience)
+	return true
 }
 
 // listen begins to watch the kinds that every cluster has.

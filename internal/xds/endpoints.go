@@ -20,6 +20,8 @@ type endpointTable struct {
 	// zones is in which zone each node is, as far as it is known, and local are the assignments that differ by place.
 	zones map[string]string
 	local set
+	// following counts, for each node, the assignments that streams of proxies there follow.
+	following map[string]int
 }
 
 func newEndpointTable() *endpointTable {
@@ -29,6 +31,7 @@ func newEndpointTable() *endpointTable {
 		followers:   map[string]map[*stream]struct{}{},
 		zones:       map[string]string{},
 		local:       set{},
+		following:   map[string]int{},
 	}
 }
 
@@ -96,6 +99,9 @@ func (e *endpointTable) place(node, zone string) map[*stream][]string {
 	} else {
 		e.zones[node] = zone
 	}
+	if e.following[node] == 0 {
+		return nil
+	}
 	affected := map[*stream][]string{}
 	for name := range e.local {
 		for s := range e.followers[name] {
@@ -136,12 +142,21 @@ func (e *endpointTable) follow(s *stream, name string) {
 	if e.followers[name] == nil {
 		e.followers[name] = map[*stream]struct{}{}
 	}
-	e.followers[name][s] = struct{}{}
+	if _, known := e.followers[name][s]; !known {
+		e.followers[name][s] = struct{}{}
+		e.following[s.node]++
+	}
 }
 
 func (e *endpointTable) unfollow(s *stream, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if _, known := e.followers[name][s]; !known {
+		return
+	}
+	if e.following[s.node]--; e.following[s.node] == 0 {
+		delete(e.following, s.node)
+	}
 	delete(e.followers[name], s)
 	if len(e.followers[name]) == 0 {
 		delete(e.followers, name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"time"
 )
@@ -29,7 +30,21 @@ type layout struct {
 	family family
 }
 
+// clusterNames are those that are safe as a part of paths that are deleted, and of names of network namespaces.
+var clusterNames = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+
+// checkClusterName finds a name that can not be used. Others keep their network namespaces in /run/netns.
+func checkClusterName(name string) error {
+	if !clusterNames.MatchString(name) || name == "netns" {
+		return fmt.Errorf("GATEWRIGHT_CLUSTER is %q: use up to 31 lower-case letters, digits and hyphens, with a letter first, and not netns", name)
+	}
+	return nil
+}
+
 func findLayout() (layout, error) {
+	if err := checkClusterName(clusterName); err != nil {
+		return layout{}, err
+	}
 	root, err := findRoot()
 	if err != nil {
 		return layout{}, err

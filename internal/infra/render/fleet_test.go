@@ -24,7 +24,9 @@ func exampleGateway() ir.Gateway {
 			Labels:      map[string]string{"team": "shop", ManagedByLabel: "me", ir.InstanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x"},
 			Annotations: map[string]string{"note": "hello", bootstrapHash: "forged"},
 		},
-		Ports: []ir.Port{{Number: 80, Protocol: ir.HTTP}, {Number: 8443, Protocol: ir.HTTPS}, {Number: 8443, Protocol: ir.UDP}},
+		Ports: []ir.Port{
+			{Number: 80, Protocol: ir.HTTP, OnNodes: true}, {Number: 8443, Protocol: ir.HTTPS, OnNodes: true}, {Number: 8443, Protocol: ir.UDP},
+		},
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 // hostPorts are the ports of a Gateway that are opened on nodes. Otherwise pods name no port but the one for probes, so that a Gateway can
 // have other ports without other pods.
 func hostPorts(gateway ir.Gateway) []*applycorev1.ContainerPortApplyConfiguration {
-	if !gateway.Fleet.Proxies.Pod.HostPorts {
-		return nil
-	}
 	var ports []*applycorev1.ContainerPortApplyConfiguration
 	for _, port := range gateway.Ports {
+		if !gateway.Fleet.Proxies.Pod.HostPorts || !port.OnNodes {
+			continue
+		}
 		ports = append(ports, applycorev1.ContainerPort().
 			WithName(portName(port)).
 			WithContainerPort(port.Socket()).

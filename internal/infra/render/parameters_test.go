@@ -82,7 +82,7 @@ var parameterCases = []struct {
 		p.DaemonSet, p.Pod.HostPorts, p.Patches.Workload = true, true, `{"metadata":{"annotations":{"a":"b"}}}`
 	}, func(f rendered) bool {
 		ports, update := envoy(f).Ports, f.daemonSet.Spec.UpdateStrategy.RollingUpdate
-		return len(ports) > 1 && ports[1].HostPort == 80 && ports[1].ContainerPort == 80 &&
+		return len(ports) == 3 && ports[1].HostPort == 80 && ports[1].ContainerPort == 80 && ports[2].HostPort == 8443 &&
 			update.MaxSurge.IntValue() == 0 && update.MaxUnavailable.IntValue() == 1
 	}},
 	{"no port of a node otherwise", func(*ir.Proxies) {}, func(f rendered) bool { return len(envoy(f).Ports) == 1 }},

@@ -85,7 +85,7 @@ func patched(field string, patch ir.Verbatim, object Object, before, after any, 
 	if err != nil {
 		return fmt.Errorf("encoding the object for %s: %w", field, err)
 	}
-	if err := limits.CheckQuantities([]byte(patch)); err != nil {
+	if err := limits.CheckNumbers([]byte(patch)); err != nil {
 		return fmt.Errorf("%s can not be read: %w", field, err)
 	}
 	changed, err := merge(original, patch, before)

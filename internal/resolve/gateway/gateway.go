@@ -83,7 +83,7 @@ func (r *Resolved) takeParameters(v *store.View, objects *store.Objects, gw *gwv
 	wanted, wrong := proxies(s.spec)
 	r.Gateway.Fleet.Proxies, r.Gateway.Fleet.Delivery = wanted, delivery(s.spec)
 	r.Gateway.Fleet.Placed = placed(s, gw.Namespace, objects.System)
-	problem = cmp.Or(problem, wrong)
+	problem = cmp.Or(problem, wrong, openOnNodes(&r.Gateway, r.Listeners))
 	if problem == "" {
 		problem = takeServiceType(&r.Gateway.Fleet)
 	}

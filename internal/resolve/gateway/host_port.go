@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,4 +35,34 @@ func foreignHostPorts(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedCl
 	}
 	return fmt.Sprintf("ProxyConfig %s has pod.hostPorts, and its class does not allow that; "+
 		"have the ProxyConfig of the class say `hostPorts: %s`, or leave it out", key, v1alpha1.HostPortsAllowed)
+}
+
+// reservedOnNodes are ports of nodes that no Gateway gets, from first to last: SSH, etcd, the API server, the kubelet and its neighbours, and
+// those that Kubernetes gives to Services.
+var reservedOnNodes = [][2]int32{{22, 22}, {2379, 2380}, {6443, 6443}, {10248, 10259}, {30000, 32767}}
+
+// openOnNodes marks the ports that are opened on nodes, and says which of them no Gateway can have. Those of the Gateway's own listeners are
+// opened: whoever may only attach a ListenerSet takes no port of a node.
+func openOnNodes(gateway *ir.Gateway, listeners []Listener) string {
+	if !gateway.Fleet.Proxies.Pod.HostPorts {
+		return ""
+	}
+	own := map[string]string{}
+	for _, l := range listeners {
+		if l.Open && l.Set == "" {
+			own[ir.Port{Number: l.Port, Protocol: l.Protocol}.ID()] = l.Name
+		}
+	}
+	var problem string
+	for i := range gateway.Ports {
+		port := &gateway.Ports[i]
+		name, found := own[port.ID()]
+		port.OnNodes = found
+		reserved := slices.ContainsFunc(reservedOnNodes, func(r [2]int32) bool { return r[0] <= port.Number && port.Number <= r[1] })
+		if found && reserved && problem == "" {
+			problem = fmt.Sprintf("listener %s has port %d, which pod.hostPorts would open on nodes, where it is for Kubernetes or for those who "+
+				"run the nodes; choose another port, or leave out pod.hostPorts", name, port.Number)
+		}
+	}
+	return problem
 }

@@ -18,14 +18,16 @@ type Findings struct {
 	Refused func(backend string) *refs.Problem
 	// Idle says whether a backend has no endpoint that is ready.
 	Idle func(backend string) bool
+	// CutTo is how many endpoints of a backend are served if it has more, zero if all are.
+	CutTo func(backend string) int
 	// Shadows are the rules of the route that get no requests, by [VirtualHostKey].
 	Shadows map[string][]ir.Shadow
 }
 
 // Report is the outcome of the route with what was found added.
 func (r Resolved) Report(f Findings) outcome.Route {
-	refused, idle := r.backendProblems(f)
-	if len(refused) == 0 && len(idle) == 0 && len(f.Shadows) == 0 {
+	refused, notes := r.backendProblems(f)
+	if len(refused) == 0 && len(notes) == 0 && len(f.Shadows) == 0 {
 		return r.Outcome
 	}
 	o := r.Outcome
@@ -40,7 +42,7 @@ func (r Resolved) Report(f Findings) outcome.Route {
 				if r.secures(i) {
 					unresolve(condition, refused)
 				}
-				mention(condition, idle)
+				mention(condition, notes)
 			case condition.Type == string(gwv1.RouteConditionAccepted) && condition.State == outcome.True:
 				mention(condition, r.shadowed(i, f.Shadows))
 			}
@@ -49,23 +51,32 @@ func (r Resolved) Report(f Findings) outcome.Route {
 	return o
 }
 
-// backendProblems are the backends that get no connection, and those that nothing is ready at.
-func (r Resolved) backendProblems(f Findings) (refused []refs.Problem, idle []string) {
+// backendProblems are the backends that get no connection, and what is to be mentioned of others: nothing is ready there, or more than is
+// used.
+func (r Resolved) backendProblems(f Findings) (refused []refs.Problem, notes []string) {
 	for _, u := range r.uses {
 		if problem := f.Refused(u.backend); problem != nil {
 			refused = append(refused, refs.Problem{Reason: problem.Reason, Message: fmt.Sprintf("%s: %s", u.place, problem.Message)})
 			continue
 		}
-		if backend, ok := ir.ParseBackend(u.backend); ok && f.Idle(u.backend) {
-			kind := "Service"
-			if backend.XBackend {
-				kind = "XBackend"
-			}
-			idle = append(idle, fmt.Sprintf("%s: %s %s has no ready endpoints, so requests are answered 503; see its pods and its selector",
+		backend, ok := ir.ParseBackend(u.backend)
+		if !ok {
+			continue
+		}
+		kind := "Service"
+		if backend.XBackend {
+			kind = "XBackend"
+		}
+		if f.Idle(u.backend) {
+			notes = append(notes, fmt.Sprintf("%s: %s %s has no ready endpoints, so requests are answered 503; see its pods and its selector",
 				u.place, kind, backend.Object))
 		}
+		if most := f.CutTo(u.backend); most > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s %s has more endpoints than the %d that are served; spread them over several Services, "+
+				"or ask the operator for more (limit endpoints)", u.place, kind, backend.Object, most))
+		}
 	}
-	return refused, idle
+	return refused, notes
 }
 
 // secures says whether proxies make the connections of a route for a parent themselves, and not pass on encrypted ones.

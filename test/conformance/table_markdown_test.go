@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	_ "embed" // the last section of the table
 	"fmt"
 	"slices"
 	"strings"
@@ -38,72 +39,12 @@ last one, and no feature is left in ` + "`unsupportedFeatures`" + `.
 | 2026-11-15 06:57:03 | 2fc03e1 | 147 passed | 0 | 0 | 328 s |
 | 2026-11-15 07:23:39 | c541c2d | 147 passed | 0 | 0 | 276 s |
 
-## Where the standard leaves a choice
-
-- **Retries.** A request is tried again when the backend can not have processed it (no connection, refused stream, gRPC ` + "`UNAVAILABLE`" + `) and
-  after answers with one of ` + "`retry.codes`" + `. A connection that is reset after the request was sent is **not** a reason, unless the rule also has
-  ` + "`timeouts.backendRequest`" + `: a try that reaches it is followed by the next, and so is one whose connection is reset. Leave one of the two out
-  for requests that must not be processed twice. Another attempt goes to another endpoint where there is one. The wait grows from
-  ` + "`retry.backoff`" + ` (25 ms by default) to ten times as much, with jitter. A request whose body does not fit the proxy's buffer of 32 KiB is sent once.
-- **CORS.** Preflight requests are answered by the proxy with 200; one from an origin that is not allowed gets no header of CORS. A wildcard is
-  answered with what the request asks for, with and without credentials. The filter is refused beside a redirect.
-- **HTTPRoute or GRPCRoute.** Where both want a hostname of a listener, the older is attached, then the one whose name comes first; the other
-  is not accepted, and its condition names the winner.
-- **Misdirected requests.** All HTTPS listeners of a port know each other's hostnames: a request whose host belongs to another listener than
-  the connection's is answered 421, and one whose host belongs to none 404.
-- **ListenerSets.** A listener that waits for a certificate keeps its place against those behind it, but a ListenerSet with nothing else is not
-  accepted. Where a listener loses to one of a ListenerSet in another namespace, the message does not say which.
-- **BackendTLSPolicy.** Authorities come from ConfigMaps, Secrets of type ` + "`kubernetes.io/tls`" + ` (both in ` + "`ca.crt`" + `), ClusterTrustBundles, or ` + "`System`" + `, those of the
-  proxy's image; several references make one bundle. A policy may have several targets. One that is broken, or loses a conflict to one that is, closes its
-  backend (503) and never falls back to plain text. TLS 1.2 and 1.3 are offered. TCPRoutes use it too; connections that are passed through do not.
-  A port with appProtocol ` + "`kubernetes.io/wss`" + ` needs one.
-  ` + "`options`" + ` are ignored, and named in the Accepted condition. A new bundle or client certificate counts from the next connection on.
-- **Addresses.** A fleet has one Service, so one static address outside the cluster and one inside (` + "`routability: Cluster`" + `) can be asked for;
-  of more than one, those that were not assigned are named in ` + "`Programmed`" + `. Where only addresses inside the cluster are asked for, the fleet has no
-  other. Addresses that are hostnames are not served.
-- **Client certificates.** Authorities are taken from ConfigMaps, from Secrets of type ` + "`kubernetes.io/tls`" + ` and from ClusterTrustBundles, any number of
-  them together; of several references the good ones count. With ` + "`AllowInsecureFallback`" + ` a certificate is asked for and none refused. Backends are not
-  told about it, and a header in which a client says so itself is removed.
-- **Classes.** A Gateway that is given another class of ours keeps its old proxies until the new ones serve. Given to another controller, or to none,
-  it loses what we said in its status.
-- **ExternalAuth.** Asked before everything but CORS preflights. A body larger than ` + "`forwardBody.maxSize`" + ` is refused with 413, never cut off; a server that
-  can not be reached within 10 s means 403, one that can not be resolved 500. Of an answer by HTTP all headers are copied to the request unless
-  ` + "`allowedResponseHeaders`" + ` names some, except ` + "`Host`" + ` and those that frame a message.
-- **sessionPersistence.** The cookie or header holds the endpoint's address; when that endpoint is gone, another takes over. For every request the
-  weights choose the backend first (GEP-1619), so with several backends a client has a session with each: behind the given name of a cookie stands
-  then a mark of the backend, and a header holds the session of whichever answered last. ` + "`absoluteTimeout`" + ` is served for cookies of lifetimeType
-  Permanent, and refused by name where nothing carries the time. A session in an XBackendTrafficPolicy is refused too; an XBackend can have one.
-- **XBackend.** Referred to in its own namespace, by every kind of route but UDPRoute, by mirrors and by ExternalAuth. For ` + "`endpointSelector`" + ` a
-  headless Service is made, with a name that says nothing, while somebody refers to the XBackend; it is removed afterwards. An external hostname is asked
-  for as it is, without search domains, and may not be an address or inside the cluster; the Host header stays the client's, unless a filter rewrites
-  it. What can not be served (no usable authority, no client certificate) closes the backend (503) and is said in the XBackend's status. In mode ServerOnly
-  the client certificate of the Gateway is not shown. ` + "`MCP`" + ` is spoken as HTTP. Retry budgets may target an XBackend, BackendTLSPolicies not.
-  Connections that are passed through to an XBackend are not encrypted once more.
-- **Filters of listeners.** ` + "`ExternalAuth`" + ` is served, in the order of the list, before a route is chosen; what it changes counts for the choice, but for
-  the host. A request that is refused goes no further. Without a server to ask (no such Service, no grant) requests are answered 500, and the listener
-  says so. There are no kinds of our own for ` + "`ExtensionRef`" + `, so a listener with one is not accepted. A misdirected request is answered 421 without
-  being asked about. The first filter of a port, or one more than any of its listeners had, drains the connections of that port.
-- **XTelemetryPolicy.** The standard has tracing only, so far. Spans go by OTLP over gRPC, to a Service or an XBackend, and without a ` + "`samplingRate`" + ` all
-  requests become one. Without a word about parents their decision is followed. With a share for parents, that share is drawn for each request. Headers
-  are taken from the request. Of the standard's attributes ` + "`error.type`" + `, ` + "`http.route`" + `, ` + "`url.fragment`" + ` and ` + "`network.type`" + ` are not known to the
-  proxy; an attribute that is left out is named in the Accepted condition. ` + "`serviceName`" + ` is ` + "`<gateway>.<namespace>`" + ` by default. A change of the
-  policy drains connections.
-- **Default Gateways.** A route with ` + "`useDefaultGateways`" + ` is treated as if it named every Gateway of ours with that ` + "`defaultScope`" + `, those it is not
-  allowed at included, which its status then says. ` + "`defaultScope`" + ` counts only if the ProxyConfig of the class has ` + "`defaultGateways: Allowed`" + `: such a Gateway gets the
-  routes of others. A Gateway whose scope has no effect says so in the condition ` + "`DefaultGateway`" + `.
-- **XBackendTrafficPolicy.** The retry budget counts the requests of its interval. ` + "`minRetryRate`" + ` becomes as many retries at a time as it has in a second.
-- **CRDs.** Each kind is served while its CRD is there, also in these older versions: ReferenceGrant v1beta1, TLSRoute v1alpha3 and v1alpha2, TCPRoute and
-  UDPRoute v1alpha2, BackendTLSPolicy v1alpha3. The class stays accepted; ` + "`SupportedVersion`" + ` is False when the CRDs are of another minor version
-  or a kind of the standard channel is missing, and it names both.
-- **Regular expressions** are RE2, match the whole value, and come after prefixes in the order of precedence, but before the prefix ` + "`/`" + `.
-- **Ports.** Listeners of HTTPS and TLS share a port for different hostnames, in both modes of TLS. TCP shares its port with none of
-  them. A TCP and a UDP port of the same number are two ports.
-- **Routes of whole connections.** A TLS listener that terminates takes TCPRoutes beside TLSRoutes; where both have a hostname, the TLSRoute
-  serves it. Of several routes for the same connections all are accepted, and the one that takes precedence gets them. A connection for a
-  backend that can not be resolved is closed; a TCP or UDP port without any that can is not open.
-- **UDP.** The first datagram of a client's address and port chooses the backend for its session, which ends after a minute without one. The
-  weights divide clients by a hash of their port, because the proxy has no draw for datagrams.
 `
+
+// tableChoices is the last section.
+//
+//go:embed choices.md
+var tableChoices string
 
 // table lists every claimed feature, its channel, and the tests that prove it, as Markdown.
 func table(all []suite.ConformanceTest) string {
@@ -122,7 +63,7 @@ func table(all []suite.ConformanceTest) string {
 	for _, n := range nameless {
 		fmt.Fprintf(&b, "| %s | %s | no | %s |\n", n.name, features.FeatureChannelExperimental, strings.Join(inCode(n.tests), ", "))
 	}
-	b.WriteString(tableFoot)
+	b.WriteString(tableFoot + tableChoices)
 	return b.String()
 }
 

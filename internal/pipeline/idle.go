@@ -20,6 +20,8 @@ const (
 // change, and the configuration lane, which is woken only when a backend comes to have none or some.
 type idleness struct {
 	tell func(changed map[string]bool)
+	// telling is held from when it is decided what to tell until it is told, so that the last that is told is the newest.
+	telling sync.Mutex
 
 	mu sync.Mutex
 	// pending is what has changed since it was last told, by the name of the endpoints; told are those that were told to have none.
@@ -77,6 +79,8 @@ func (i *idleness) plan() {
 
 // tick tells what has waited for long enough.
 func (i *idleness) tick() {
+	i.telling.Lock()
+	defer i.telling.Unlock()
 	i.mu.Lock()
 	now := time.Now()
 	changed := map[string]bool{}
@@ -109,6 +113,8 @@ func (i *idleness) tick() {
 
 // flush tells everything at once. It is for the start, at which nothing comes and goes.
 func (i *idleness) flush() {
+	i.telling.Lock()
+	defer i.telling.Unlock()
 	i.mu.Lock()
 	changed := map[string]bool{}
 	for name, change := range i.pending {

@@ -10,8 +10,9 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// LoadAssignment is where the requests to one port of a Service, or to an XBackend, may go; the key is its [ir.Backend.EndpointsName]. There always is one, empty
-// where nothing serves the port: a cluster that is never told waits, one that is told there is nobody answers 503.
+// LoadAssignment is where the requests to one port of a Service, or to an XBackend, may go; the key is its [ir.Backend.EndpointsName].
+// There always is one, empty where nothing serves the port: a cluster that is never told waits, one that is told there is nobody answers
+// 503.
 //
 // Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them.
 //

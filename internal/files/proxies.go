@@ -78,7 +78,8 @@ func (p pods) of(gateway ir.Gateway) []pod {
 	return all
 }
 
-// Endpoints follows an EndpointSlice, nil when it is gone. The labels of a fleet's Service are on its slices, so those of others are not kept.
+// Endpoints follows an EndpointSlice, nil when it is gone. The labels of a fleet's Service are on its slices, so those of others are not
+// kept.
 func (p *Plane) Endpoints(namespace, name string, slice *discoveryv1.EndpointSlice) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +202,8 @@ func (p *Plane) anyReads(ctx context.Context, gateway ir.Gateway) bool {
 	return slices.ContainsFunc(p.askAll(ctx, own), func(a answer) bool { return !errors.Is(a.err, errNoFiles) })
 }
 
-// nudge changes the pods that have not read the last write, since a kubelet looks after the files of a pod at once when that changes, and within 90 seconds otherwise.
+// nudge changes the pods that have not read the last write, since a kubelet looks after the files of a pod at once when that changes, and
+// within 90 seconds otherwise.
 func (p *Plane) nudge(ctx context.Context, s *supply) {
 	for _, each := range s.pods {
 		if loaded, reads := s.loaded[each.name]; each.ready && (!reads || loaded >= s.last) || p.now().Sub(s.nudged[each.name]) < nudgePause {

@@ -36,8 +36,8 @@ func (f Families) First() Family {
 // Dual says whether there are both.
 func (f Families) Dual() bool { return slices.Contains(f, IPv4) && slices.Contains(f, IPv6) }
 
-// Any are the addresses that a proxy binds to be reached in each family, IPv4 first. There is one for each family and none that serves both:
-// so clients of IPv4 are never seen by an IPv4-mapped address, and the statistics of a listener keep their name when IPv6 is added.
+// Any are the addresses that a proxy binds to be reached in each family, IPv4 first. There is one for each family and none that serves
+// both: so clients of IPv4 are never seen by an IPv4-mapped address, and the statistics of a listener keep their name when IPv6 is added.
 func (f Families) Any() []string {
 	var addresses []string
 	if len(f) == 0 || slices.Contains(f, IPv4) {

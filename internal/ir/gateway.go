@@ -16,17 +16,19 @@ type Gateway struct {
 
 // Fleet is how a Gateway's proxies are run.
 type Fleet struct {
-	// Suspended says that it is not known what the proxies are to serve. They stay as they are, and none is let in to learn that there is nothing.
+	// Suspended says that it is not known what the proxies are to serve. They stay as they are, and none is let in to learn that there is
+	// nothing.
 	Suspended bool
 	// Name is the name of the fleet's objects, see [FleetName] and [SystemFleetName].
 	Name string
 	// Abroad is the namespace that they are in, where it is not the Gateway's own: then the Gateway can not own them.
 	Abroad string
-	// Placed is the namespace that the class has the proxies run in, [Nowhere] if they can not run there, and empty while that is not known. It differs from where the objects are
-	// only for a fleet that is held as it was found. Proxies in another namespace are given nothing, see [github.com/gatewright/gatewright/internal/identity.Fleets].
+	// Placed is the namespace that the class has the proxies run in, [Nowhere] if they can not run there, and empty while that is not known.
+	// It differs from where the objects are only for a fleet that is held as it was found. Proxies in another namespace are given nothing,
+	// see [github.com/gatewright/gatewright/internal/identity.Fleets].
 	Placed string
-	// Shared is the fleet whose proxies serve the Gateway, and others with it, see [SharedFleet]; nothing where it has proxies of its own. Then a Service is all that
-	// the Gateway has for itself.
+	// Shared is the fleet whose proxies serve the Gateway, and others with it, see [SharedFleet]; nothing where it has proxies of its own.
+	// Then a Service is all that the Gateway has for itself.
 	Shared Name
 	// UID is the Gateway's, so that the fleet's objects are owned by it and leave with it.
 	UID string
@@ -53,8 +55,8 @@ type Fleet struct {
 // Nowhere is no name of a namespace.
 const Nowhere = "-"
 
-// SharedFleet is what the fleet goes by that all Gateways of a class share: the name of the class, which is in no namespace. As a [Gateway] it has no ports; those whom it
-// serves bring theirs.
+// SharedFleet is what the fleet goes by that all Gateways of a class share: the name of the class, which is in no namespace. As a
+// [Gateway] it has no ports; those whom it serves bring theirs.
 func SharedFleet(class string) Name { return Name{Name: class} }
 
 // Group is who the proxies serve: the Gateway, or all who share them.
@@ -68,8 +70,8 @@ func (g Gateway) Group() Name {
 // FleetNamespace is the namespace that the fleet's objects are in.
 func (g Gateway) FleetNamespace() string { return cmp.Or(g.Fleet.Abroad, g.Name.Namespace) }
 
-// What says whose an object is that no Gateway can own: a label with the Gateway's UID, and an annotation with its name. For a [SharedFleet] they are those of the class. They
-// count in Gatewright's namespace alone, where nobody else writes.
+// What says whose an object is that no Gateway can own: a label with the Gateway's UID, and an annotation with its name. For a
+// [SharedFleet] they are those of the class. They count in Gatewright's namespace alone, where nobody else writes.
 const (
 	OwnerLabel      = "gatewright.dev/gateway-uid"
 	OwnerAnnotation = "gatewright.dev/gateway"

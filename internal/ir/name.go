@@ -35,8 +35,9 @@ func FleetName(gateway, class string) string {
 	return withHash(full, gateway+"/"+class)
 }
 
-// SystemFleetName is the name of a fleet in Gatewright's own namespace, where Gateways of all namespaces meet. Of names that are cut off a tenant chooses what is not seen, so a longer hash
-// tells these apart: for 32 bits of FNV another name with the same hash is found at once, and would take the place of the fleet.
+// SystemFleetName is the name of a fleet in Gatewright's own namespace, where Gateways of all namespaces meet. Of names that are cut off
+// a tenant chooses what is not seen, so a longer hash tells these apart: for 32 bits of FNV another name with the same hash is found at
+// once, and would take the place of the fleet.
 func SystemFleetName(gateway Name, class string) string {
 	full, unique := lettered(strings.ReplaceAll(gateway.Name+"-"+class, ".", "-")), gateway.String()+"/"+class
 	if short := shortHash(unique); len(full) <= maxLabel-len(short) {

@@ -19,7 +19,8 @@ type Proxies struct {
 	Patches     Patches
 }
 
-// Verbatim is a piece of a Kubernetes object, in JSON, that goes into the fleet's objects as it is. Pieces that mean the same are the same bytes.
+// Verbatim is a piece of a Kubernetes object, in JSON, that goes into the fleet's objects as it is. Pieces that mean the same are the
+// same bytes.
 type Verbatim string
 
 // Autoscaling lets the number of proxies follow the load.

@@ -30,8 +30,8 @@ func CheckQuantities(text []byte) error {
 	return checkValue(decoder, "", false)
 }
 
-// CheckNumbers is [CheckQuantities] for text whose fields are not known, such as a patch: every string and number that looks like a quantity
-// counts, whatever its field is called.
+// CheckNumbers is [CheckQuantities] for text whose fields are not known, such as a patch: every string and number that looks like a
+// quantity counts, whatever its field is called.
 func CheckNumbers(text []byte) error {
 	if len(text) == 0 {
 		return nil

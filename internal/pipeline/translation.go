@@ -10,8 +10,8 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// translation is a resource that keeps the constraints Envoy declares, and what had to be left out for that. Where there are flaws and no resource, nothing
-// could be kept, and proxies go on with what they have.
+// translation is a resource that keeps the constraints Envoy declares, and what had to be left out for that. Where there are flaws and no
+// resource, nothing could be kept, and proxies go on with what they have.
 type translation struct {
 	resource *xds.Resource
 	flaws    []wire.Flaw

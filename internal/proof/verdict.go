@@ -146,8 +146,8 @@ func withVerdict(conditions []outcome.Condition, verdict outcome.Condition) []ou
 	return judged
 }
 
-// set takes in an outcome. A route of the same generation, of which there is something else to say, is refused as before until that is taken
-// back.
+// set takes in an outcome. A route of the same generation, of which there is something else to say, is refused as before until that is
+// taken back.
 func (k *Keeper) set(s subject, generation int64, gateways []string, publish func(func(string) outcome.Condition)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

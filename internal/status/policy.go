@@ -12,8 +12,9 @@ import (
 
 const maxAncestors = 16
 
-// Policy is the status of a policy. Entries that another controller wrote stay untouched and in place; ours for ancestors the outcome no longer
-// names go. The list is never nil, because the API requires it. Given what it returned and the same outcome, it returns an equal status.
+// Policy is the status of a policy. Entries that another controller wrote stay untouched and in place; ours for ancestors the outcome no
+// longer names go. The list is never nil, because the API requires it. Given what it returned and the same outcome, it returns an equal
+// status.
 func Policy(existing gwv1.PolicyStatus, o outcome.Policy, controller gwv1.GatewayController, now metav1.Time) gwv1.PolicyStatus {
 	at := seen{o.Generation, now}
 	status := existing

@@ -11,9 +11,9 @@ import (
 
 const maxParents = 32
 
-// Route is the status of a route. Entries that another controller wrote stay untouched and in place; ours for parents the outcome no longer names go.
-// The list is never nil, because the API requires it: a nil one would be refused. Given what it returned and the same outcome, it
-// returns an equal status.
+// Route is the status of a route. Entries that another controller wrote stay untouched and in place; ours for parents the outcome no
+// longer names go. The list is never nil, because the API requires it: a nil one would be refused. Given what it returned and the same
+// outcome, it returns an equal status.
 func Route(existing gwv1.RouteStatus, o outcome.Route, controller gwv1.GatewayController, now metav1.Time) gwv1.RouteStatus {
 	at := seen{o.Generation, now}
 	status := existing
@@ -22,7 +22,8 @@ func Route(existing gwv1.RouteStatus, o outcome.Route, controller gwv1.GatewayCo
 		ours:  func(p gwv1.RouteParentStatus) bool { return p.ControllerName == controller },
 		same:  func(p gwv1.RouteParentStatus, w outcome.Parent) bool { return sameParent(p.ParentRef, w.Ref) },
 		update: func(p gwv1.RouteParentStatus, w outcome.Parent) gwv1.RouteParentStatus {
-			// A stored reference is the one wanted, perhaps with the API's defaults filled in: repeating it as stored avoids a write that changes nothing.
+			// A stored reference is the one wanted, perhaps with the API's defaults filled in: repeating it as stored avoids a write that changes
+			// nothing.
 			if p.ControllerName == "" {
 				p.ParentRef = parentReference(w.Ref)
 			}

@@ -72,7 +72,8 @@ type Options struct {
 }
 
 // Writer keeps the stored status of every object equal to its outcome, on the leader only. It holds one outcome and at most one place in
-// the queue for each object, so its size is bounded by theirs. Keys are `namespace/name`, or the name alone. It may be used from any goroutine.
+// the queue for each object, so its size is bounded by theirs. Keys are `namespace/name`, or the name alone. It may be used from any
+// goroutine.
 type Writer struct {
 	reader  client.Reader
 	client  client.StatusClient

@@ -26,7 +26,8 @@ import (
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
-// bench is a Writer on a fake cluster that counts what is sent. It lives in a synctest bubble: time passes at once when nothing is left to do.
+// bench is a Writer on a fake cluster that counts what is sent. It lives in a synctest bubble: time passes at once when nothing is left
+// to do.
 type bench struct {
 	*Writer
 	cluster client.Client

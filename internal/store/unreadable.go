@@ -2,7 +2,8 @@ package store
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// unreadable is an annotation of objects of which only the metadata could be read. No API server takes such a name, so no tenant can write it.
+// unreadable is an annotation of objects of which only the metadata could be read. No API server takes such a name, so no tenant can
+// write it.
 const unreadable = "gatewright.dev/not readable"
 
 // MarkUnreadable says of an object why it can not be read.

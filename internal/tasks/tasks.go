@@ -52,7 +52,8 @@ func (t *Tasks[K]) Running() bool {
 	return t.queue != nil
 }
 
-// Run does tasks until the context ends, and can be called again after that. The beginning is for adding what there is to do by then. A task that fails is done again.
+// Run does tasks until the context ends, and can be called again after that. The beginning is for adding what there is to do by then. A
+// task that fails is done again.
 func (t *Tasks[K]) Run(ctx context.Context, begin func(), do func(context.Context, K) error) {
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstRetry, lastRetry),

@@ -18,7 +18,8 @@ import (
 // Event is a change as an informer saw it.
 type Event struct {
 	store.Change
-	// StatusOnly says that nothing changed that is read, so the change need not go into the store: whoever keeps the object's status looks again.
+	// StatusOnly says that nothing changed that is read, so the change need not go into the store: whoever keeps the object's status looks
+	// again.
 	StatusOnly bool
 }
 

@@ -11,8 +11,9 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// trimming makes an informer drop what nobody reads before it keeps an object: what every kind carries for its writers, and what trim takes
-// away. An informer may show an object a second time that others already read, so trim must write only where there is something to take away.
+// trimming makes an informer drop what nobody reads before it keeps an object: what every kind carries for its writers, and what trim
+// takes away. An informer may show an object a second time that others already read, so trim must write only where there is something to
+// take away.
 func trimming[T client.Object](trim func(T)) toolscache.TransformFunc {
 	return func(seen any) (any, error) {
 		object, ok := seen.(client.Object)

@@ -6,11 +6,13 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 )
 
-// endpointTable holds the load assignments of the whole cluster, which groups share, and knows which group may see which and which streams follow which.
+// endpointTable holds the load assignments of the whole cluster, which groups share, and knows which group may see which and which
+// streams follow which.
 //
-// An assignment exists for a group exactly while one of the group's clusters names it. If nobody has published it yet, or it was withdrawn, the group sees an
-// assignment without endpoints: Envoy neither uses nor finishes warming a cluster before it has an answer, and at start waits for all of them, so a name
-// that nobody publishes must not stay unanswered. Whoever publishes an assignment before the cluster that names it never lets a proxy see that gap.
+// An assignment exists for a group exactly while one of the group's clusters names it. If nobody has published it yet, or it was
+// withdrawn, the group sees an assignment without endpoints: Envoy neither uses nor finishes warming a cluster before it has an answer,
+// and at start waits for all of them, so a name that nobody publishes must not stay unanswered. Whoever publishes an assignment before
+// the cluster that names it never lets a proxy see that gap.
 type endpointTable struct {
 	mu          sync.RWMutex
 	assignments map[string]*Resource

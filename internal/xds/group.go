@@ -16,8 +16,8 @@ type group struct {
 	resources [wireTypes]map[string]*named
 	tables    map[string]*routeTable
 	streams   map[*stream]struct{}
-	// state adds up what the proxies are to have: clusters, listeners and route tables, with their virtual hosts however they travel. Endpoints and
-	// secrets change without any of those.
+	// state adds up what the proxies are to have: clusters, listeners and route tables, with their virtual hosts however they travel.
+	// Endpoints and secrets change without any of those.
 	state digest
 	// forgotten is set when the cache has dropped the group.
 	forgotten bool
@@ -154,7 +154,8 @@ func (g *group) replace(t Type, name string, before, after *named) {
 	}
 }
 
-// refuse has proxies get the last good version of what one of them refused, unless another has taken it. It is called with the group locked.
+// refuse has proxies get the last good version of what one of them refused, unless another has taken it. It is called with the group
+// locked.
 func (g *group) refuse(t Type, name, version string) {
 	n := g.resources[t][name]
 	if n == nil || n.refused || n.good == nil || n.Version() != version || n.taken.Load() {

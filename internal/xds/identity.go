@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is who is at the other end of a stream: a proxy of a Gateway, or a peer, which is another replica of the control plane. It is proved when the stream
-// opens and holds for its life.
+// Identity is who is at the other end of a stream: a proxy of a Gateway, or a peer, which is another replica of the control plane. It is
+// proved when the stream opens and holds for its life.
 type Identity struct {
 	// Gateway is the one that the proxy serves, `<namespace>/<name>`; empty for a peer.
 	Gateway string
@@ -31,7 +31,8 @@ type Proof struct {
 	Expires time.Time
 }
 
-// Authenticator finds out whose a token is. Its errors are gRPC statuses, which the caller is shown: they say what to do, and hold nothing secret.
+// Authenticator finds out whose a token is. Its errors are gRPC statuses, which the caller is shown: they say what to do, and hold
+// nothing secret.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (Proof, error)
 }
@@ -57,8 +58,8 @@ func bearerToken(ctx context.Context) (string, error) {
 	return strings.TrimSpace(value[len(bearerScheme):]), nil
 }
 
-// checkNode refuses what contradicts the identity. What a proxy says of itself proves nothing, so agreement gains it nothing either; but one that was
-// started as something else than it is must not go unnoticed.
+// checkNode refuses what contradicts the identity. What a proxy says of itself proves nothing, so agreement gains it nothing either; but
+// one that was started as something else than it is must not go unnoticed.
 func (i Identity) checkNode(node *corev3.Node) error {
 	switch {
 	case node == nil:

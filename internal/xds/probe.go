@@ -26,9 +26,10 @@ const (
 	maxGuilty = 64
 )
 
-// search looks for the virtual hosts and routes of a refused table that the proxy does not take. Envoy does not say which it was, but it does name the
-// listeners that it refuses, so it is asked about parts of the table in listeners of their own, which bind no port: no request ever sees a probe, and a
-// proxy serves what it had before until the search is over. The proxy's next round waits for that; other proxies do not.
+// search looks for the virtual hosts and routes of a refused table that the proxy does not take. Envoy does not say which it was, but it
+// does name the listeners that it refuses, so it is asked about parts of the table in listeners of their own, which bind no port: no
+// request ever sees a probe, and a proxy serves what it had before until the search is over. The proxy's next round waits for that; other
+// proxies do not.
 //
 // Hosts are read and probes are made by the stream's own goroutine without a lock, since a table may be large and everybody who changes the
 // Gateway would wait. Meanwhile the search is in preparation, and only that goroutine touches it.

@@ -25,8 +25,9 @@ func clipReason(t Type, refusal *rpcstatus.Status) {
 // blame finds out what of a refused response is at fault, and sees to it that the rest is not held back. It returns the resources that are
 // refused as a whole.
 //
-// Envoy applies clusters and listeners one by one and names those it refuses. Of other types it says only what is wrong, and what of the response it
-// did take is not known: if there was more than one, they are sent again in halves until one is left. A route table is then taken apart; see probe.go.
+// Envoy applies clusters and listeners one by one and names those it refuses. Of other types it says only what is wrong, and what of the
+// response it did take is not known: if there was more than one, they are sent again in halves until one is left. A route table is then
+// taken apart; see probe.go.
 func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 	guilty := guilty(t, d, reason)
 	own := &s.subscriptions[t]

@@ -76,8 +76,8 @@ type named struct {
 
 	// taken says that a proxy has acknowledged it.
 	taken atomic.Bool
-	// good is the last one before it that a proxy has acknowledged; refused says that this is what proxies get, since one refused it and none took it.
-	// Both belong to the group.
+	// good is the last one before it that a proxy has acknowledged; refused says that this is what proxies get, since one refused it and
+	// none took it. Both belong to the group.
 	good    *named
 	refused bool
 }

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// This file and scope.go are the one place that knows how virtual hosts travel: inside their RouteConfiguration, or as scopes, whichever a listener asks for.
-// The rest of the package, and everybody who fills the cache, changes virtual hosts one at a time.
+// This file and scope.go are the one place that knows how virtual hosts travel: inside their RouteConfiguration, or as scopes, whichever
+// a listener asks for. The rest of the package, and everybody who fills the cache, changes virtual hosts one at a time.
 
 // virtualHostsField is the number of the field `virtual_hosts` of RouteConfiguration.
 const virtualHostsField protowire.Number = 2
 
-// routeTable is a RouteConfiguration kept in parts: a header and virtual hosts. Changing one virtual host among n costs O(log n) and nothing is assembled
-// before a proxy needs it.
+// routeTable is a RouteConfiguration kept in parts: a header and virtual hosts. Changing one virtual host among n costs O(log n) and
+// nothing is assembled before a proxy needs it.
 type routeTable struct {
 	name   string
 	header *Resource
@@ -37,7 +37,8 @@ type routeTable struct {
 
 func (t *routeTable) empty() bool { return t.header == nil && t.hosts == nil }
 
-// setHeader says whether the table is different now, which publish makes visible. A table without a header does not exist for proxies, whatever virtual hosts it has.
+// setHeader says whether the table is different now, which publish makes visible. A table without a header does not exist for proxies,
+// whatever virtual hosts it has.
 func (t *routeTable) setHeader(header *Resource) bool {
 	before := t.header
 	if sameVersion(before, header) {
@@ -115,7 +116,8 @@ func (c *composedTable) wire() *discoveryv3.Resource {
 	return c.envelope
 }
 
-// assemble concatenates the header's fields and one `virtual_hosts` field for each host in the order of their names. The wire format allows fields in any order.
+// assemble concatenates the header's fields and one `virtual_hosts` field for each host in the order of their names. The wire format
+// allows fields in any order.
 func (c tableParts) assemble() []byte {
 	size := len(c.header.value)
 	c.hosts.each(func(host *Resource) {

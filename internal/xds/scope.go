@@ -9,9 +9,10 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// A scope is a RouteConfiguration of its own that Envoy finds by a key, here the name of a table and a host: `<table>|<host>`. Changing one costs Envoy, and
-// everybody on the way, the same however many there are, where a table is sent and built as a whole. A key is found exactly or not at all, so the virtual hosts with
-// a wildcard are together in one more scope, `<table>|*`, which a listener turns to for hosts that have none of their own.
+// A scope is a RouteConfiguration of its own that Envoy finds by a key, here the name of a table and a host: `<table>|<host>`. Changing
+// one costs Envoy, and everybody on the way, the same however many there are, where a table is sent and built as a whole. A key is found
+// exactly or not at all, so the virtual hosts with a wildcard are together in one more scope, `<table>|*`, which a listener turns to for
+// hosts that have none of their own.
 
 // scopedConfigurationField is the number of the field `route_configuration` of ScopedRouteConfiguration.
 const scopedConfigurationField protowire.Number = 5

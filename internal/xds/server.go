@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	// maxSent bounds a response. They are cut into parts long before that, see parts.go, and only one resource, or probes of one, may be larger.
+	// maxSent bounds a response. They are cut into parts long before that, see parts.go, and only one resource, or probes of one, may be
+	// larger.
 	maxSent = 512 << 20
 	// maxReceived bounds a request: a proxy that reconnects lists everything it holds of a type.
 	maxReceived = 64 << 20
@@ -81,7 +82,8 @@ func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, r
 	}
 }
 
-// ServePeers lets other replicas of the control plane, and nobody else, watch resources of a type. They see nothing of what proxies see. Call it before Serve.
+// ServePeers lets other replicas of the control plane, and nobody else, watch resources of a type. They see nothing of what proxies see.
+// Call it before Serve.
 func (s *Server) ServePeers(watcher cachev3.ConfigWatcher, typeURL string) {
 	s.peers, s.peerType = watcher, typeURL
 }

@@ -58,9 +58,9 @@ func (s *stream) doubtful() bool {
 	return false
 }
 
-// awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in a
-// route table from now on would have none of them: the table has the same hosts as the scopes, and would be refused as a whole. A proxy that
-// has had no listener yet is given them once the scope is found, since it is in listeners that it is asked what is wrong with it.
+// awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in
+// a route table from now on would have none of them: the table has the same hosts as the scopes, and would be refused as a whole. A proxy
+// that has had no listener yet is given them once the scope is found, since it is in listeners that it is asked what is wrong with it.
 func (s *stream) awaitsVerdict(t Type) bool {
 	scopes := &s.subscriptions[Scope]
 	switch t {
@@ -143,8 +143,8 @@ func (s *stream) leave() {
 	}
 }
 
-// holds says whether the proxy has everything of the round: all is acknowledged, and whatever its listeners need to serve has been asked for and
-// given. A proxy acknowledges a new listener before it asks for that.
+// holds says whether the proxy has everything of the round: all is acknowledged, and whatever its listeners need to serve has been asked
+// for and given. A proxy acknowledges a new listener before it asks for that.
 func (s *stream) holds() bool {
 	if s.round.phase != idle && s.round.phase != removing {
 		return false

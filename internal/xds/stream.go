@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer of what happens, so
-// a proxy can only ever reach the group of its identity.
+// stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer
+// of what happens, so a proxy can only ever reach the group of its identity.
 type stream struct {
 	// identity and node, on which the proxy runs as far as it is known, never change.
 	identity Identity
@@ -53,8 +53,8 @@ var (
 	_ deltav3.Callbacks     = (*stream)(nil)
 )
 
-// CreateDeltaWatch follows a request: the proxy wants something else, or has answered, and can take one more response of the type. The returned function takes
-// that back.
+// CreateDeltaWatch follows a request: the proxy wants something else, or has answered, and can take one more response of the type. The
+// returned function takes that back.
 func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse) (cancel func(), err error) {
 	t, ok := typeOf(request.GetTypeUrl())
 	if !ok {
@@ -169,8 +169,9 @@ func (s *stream) serve(t Type) {
 	}
 }
 
-// repeatEndpoints has the endpoints of new and changed clusters sent again if the proxy follows them already: Envoy warms each with an assignment that
-// comes after the cluster, but does not ask again for what it follows, be it for the old version of the cluster or for another one with the same endpoints.
+// repeatEndpoints has the endpoints of new and changed clusters sent again if the proxy follows them already: Envoy warms each with an
+// assignment that comes after the cluster, but does not ask again for what it follows, be it for the old version of the cluster or for
+// another one with the same endpoints.
 func (s *stream) repeatEndpoints(clusters *response) {
 	endpoints := &s.subscriptions[Endpoints]
 	for _, resource := range clusters.resources {

@@ -13,8 +13,9 @@ const wildcardName = "*"
 
 type set = map[string]struct{}
 
-// subscription is what one stream has to do with one type: what the proxy wants, holds, answered and has yet to be told. Whatever it has yet to be told is a
-// set of names that exist or that the proxy holds, never a queue, so a proxy that does not read costs no more than one that does.
+// subscription is what one stream has to do with one type: what the proxy wants, holds, answered and has yet to be told. Whatever it has
+// yet to be told is a set of names that exist or that the proxy holds, never a queue, so a proxy that does not read costs no more than
+// one that does.
 type subscription struct {
 	active   bool
 	wildcard bool
@@ -25,7 +26,8 @@ type subscription struct {
 	// its first response with listeners, whatever is in it.
 	begun bool
 
-	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same version again.
+	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same
+	// version again.
 	sent map[string]string
 	// doubted is the version of each resource that was refused, as long as it is the one sent last.
 	doubted map[string]string
@@ -36,7 +38,8 @@ type subscription struct {
 	quota   int
 	// salt goes into what is sent while the proxy may have recorded resources that it does not use; see salt.go.
 	salt string
-	// recorded says that a response with several resources was refused, so that the proxy may have recorded any of them for as long as it is not sent other bytes.
+	// recorded says that a response with several resources was refused, so that the proxy may have recorded any of them for as long as it is
+	// not sent other bytes.
 	recorded bool
 	// parts are those of a response that have yet to be handed over; see parts.go.
 	parts []*response
@@ -51,7 +54,8 @@ type subscription struct {
 	removed set
 	// absent are names that were asked for and do not exist, which the proxy is told at once so that it does not wait.
 	absent set
-	// unknown are the names that the proxy subscribed to although they did not exist, and unknownBytes how long they are; see unknown_names.go.
+	// unknown are the names that the proxy subscribed to although they did not exist, and unknownBytes how long they are; see
+	// unknown_names.go.
 	unknown      set
 	unknownBytes int
 	// owed says that the proxy waits for a response, even an empty one.
@@ -206,7 +210,8 @@ func (s *subscription) forget(name string) {
 	delete(s.absent, name)
 }
 
-// ready says whether a response can be handed over without waiting. Only the stream takes from out, and whoever puts into it holds the stream's lock.
+// ready says whether a response can be handed over without waiting. Only the stream takes from out, and whoever puts into it holds the
+// stream's lock.
 func (s *subscription) ready() bool { return len(s.parts) == 0 && s.open() }
 
 // open says whether the next part of a response can be handed over.

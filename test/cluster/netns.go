@@ -41,8 +41,8 @@ func createNamespace(ctx context.Context, f family) error {
 	return err
 }
 
-// familyScript gives the node its addresses. No one else can have those of IPv6, so the node does not ask (DAD) and can use them at once, as well
-// as those of the links to pods.
+// familyScript gives the node its addresses. No one else can have those of IPv6, so the node does not ask (DAD) and can use them at once,
+// as well as those of the links to pods.
 func familyScript(f family) []string {
 	var script []string
 	if f != ipv6 {

@@ -27,8 +27,8 @@ var (
 		"dual: run everything on a cluster of both IP families; ipv6: run what GATEWAY-HTTP has in its core on one of IPv6 alone")
 )
 
-// notShared is what Gateways can not have that share their proxies: a certificate of their own for backends, and labels of their own on anything but a Service, which is not
-// in their namespace, where the suite looks for it.
+// notShared is what Gateways can not have that share their proxies: a certificate of their own for backends, and labels of their own on
+// anything but a Service, which is not in their namespace, where the suite looks for it.
 var notShared = []features.FeatureName{features.SupportGatewayBackendClientCertificate, features.SupportGatewayInfrastructure}
 
 // choose has the suite run with the class that the flags ask for, and says whether it is the one that everybody has.

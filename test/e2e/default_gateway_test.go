@@ -17,8 +17,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestDefaultGateway attaches a route that names no Gateway to one that takes such routes, and takes it away when the Gateway no longer does. A Gateway of a class that does not
-// allow it says so, and takes none.
+// TestDefaultGateway attaches a route that names no Gateway to one that takes such routes, and takes it away when the Gateway no longer
+// does. A Gateway of a class that does not allow it says so, and takes none.
 func TestDefaultGateway(t *testing.T) {
 	t.Parallel()
 	const host = "defaulted.example.com"

@@ -90,7 +90,8 @@ func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
 	}
 }
 
-// checkSpellings asks for a host, and for those of its wildcard, in other ways. Proxies leave filters out of requests to hosts that have no use for them; however it is found, this one has.
+// checkSpellings asks for a host, and for those of its wildcard, in other ways. Proxies leave filters out of requests to hosts that have
+// no use for them; however it is found, this one has.
 func (w *world) checkSpellings(t *testing.T, address, host string) {
 	t.Helper()
 	for _, spelled := range []string{strings.ToUpper(host), host + ":8080", "any." + host, "Any." + host} {

@@ -26,7 +26,8 @@ import (
 
 const filesHost = "files.example.com"
 
-// TestFiles: proxies that are supplied by files serve, take changes without a restart and without losing a request, and can be changed over to xDS while they do.
+// TestFiles: proxies that are supplied by files serve, take changes without a restart and without losing a request, and can be changed
+// over to xDS while they do.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,7 +32,8 @@ func marked(name, host, path, service string) *gwv1.HTTPRoute {
 	return route
 }
 
-// TestHosts: a host finds its route however it is spelled, whichever routes came before, and connections that were there before a change see it too.
+// TestHosts: a host finds its route however it is spelled, whichever routes came before, and connections that were there before a change
+// see it too.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,8 +21,8 @@ import (
 
 const checkedHost, freeHost = "checked.filter.example.com", "free.filter.example.com"
 
-// TestListenerFilters has a listener ask two servers about every request before a route is chosen: the first says who the caller is, the second
-// sees that and adds to it, and the route is chosen by what they say. Another listener of the same port asks nobody.
+// TestListenerFilters has a listener ask two servers about every request before a route is chosen: the first says who the caller is, the
+// second sees that and adds to it, and the route is chosen by what they say. Another listener of the same port asks nobody.
 func TestListenerFilters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

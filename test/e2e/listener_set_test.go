@@ -19,8 +19,8 @@ import (
 	"github.com/gatewright/gatewright/test/load"
 )
 
-// TestListenerSet adds an HTTPS listener with a certificate of its own to a Gateway under load, and takes it away again: it serves while it is
-// there, the Gateway's own listener drops nothing, and the count in the Gateway's status follows.
+// TestListenerSet adds an HTTPS listener with a certificate of its own to a Gateway under load, and takes it away again: it serves while
+// it is there, the Gateway's own listener drops nothing, and the count in the Gateway's status follows.
 func TestListenerSet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

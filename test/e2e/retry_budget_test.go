@@ -20,8 +20,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestRetryBudget sends requests to a backend that fails: without a policy each is tried four times, as long as there are few, with one hardly any is
-// tried again. It needs the experimental channel.
+// TestRetryBudget sends requests to a backend that fails: without a policy each is tried four times, as long as there are few, with one
+// hardly any is tried again. It needs the experimental channel.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	// Ten may be tried again at a time, whatever the number of requests under way.

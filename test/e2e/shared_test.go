@@ -23,8 +23,8 @@ import (
 	"github.com/gatewright/gatewright/test/load"
 )
 
-// TestSharedProxies has Gateways of several tenants share their proxies. Each has an address of its own and the ports it wants, and serves its own routes and no others; whoever
-// comes, changes and goes disturbs nobody, and no proxy is replaced for it.
+// TestSharedProxies has Gateways of several tenants share their proxies. Each has an address of its own and the ports it wants, and
+// serves its own routes and no others; whoever comes, changes and goes disturbs nobody, and no proxy is replaced for it.
 func TestSharedProxies(t *testing.T) {
 	t.Parallel()
 	first, second := newWorld(t), newWorld(t)

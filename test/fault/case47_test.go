@@ -23,8 +23,8 @@ const endpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAs
 // mostMemory is by how much a caller may make the controllers grow.
 const mostMemory = 1.1
 
-// TestCase47AGreedyProxy has somebody with the token of a proxy ask for names that do not exist, open streams, refuse everything with many words,
-// and never read. Others advance, and the controllers do not grow.
+// TestCase47AGreedyProxy has somebody with the token of a proxy ask for names that do not exist, open streams, refuse everything with
+// many words, and never read. Others advance, and the controllers do not grow.
 //
 //nolint:paralleltest // it looks at the memory of the controllers
 func TestCase47AGreedyProxy(t *testing.T) {

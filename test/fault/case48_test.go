@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// TestCase48ForgedTokens has somebody inside the cluster call the xDS server with tokens that are well formed and not signed by the cluster,
-// thousands a second. A proxy that starts meanwhile is let in and serves soon, and the controllers do not grow.
+// TestCase48ForgedTokens has somebody inside the cluster call the xDS server with tokens that are well formed and not signed by the
+// cluster, thousands a second. A proxy that starts meanwhile is let in and serves soon, and the controllers do not grow.
 //
 //nolint:paralleltest // it looks at the memory of the controllers
 func TestCase48ForgedTokens(t *testing.T) {

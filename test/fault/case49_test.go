@@ -31,8 +31,8 @@ type meddling struct {
 	right  func() bool
 }
 
-// TestCase49ObjectsOfAFleetAreDeletedAndEdited has somebody else delete each object of a fleet, and then edit it. Each is restored. What does
-// not take the proxies' traffic away by itself happens under load.
+// TestCase49ObjectsOfAFleetAreDeletedAndEdited has somebody else delete each object of a fleet, and then edit it. Each is restored. What
+// does not take the proxies' traffic away by itself happens under load.
 func TestCase49ObjectsOfAFleetAreDeletedAndEdited(t *testing.T) {
 	t.Parallel()
 	c := begin(t, "49", "each object of a fleet is deleted, and edited")

@@ -113,8 +113,8 @@ func gatewayOf(class string) *gwv1.Gateway {
 	}
 }
 
-// versions are those of all GatewayClasses, and of everything in the namespaces of the test, whose status a Gatewright may write. What tests before
-// this one have left may still be on its way out.
+// versions are those of all GatewayClasses, and of everything in the namespaces of the test, whose status a Gatewright may write. What
+// tests before this one have left may still be on its way out.
 func (w *world) versions(t *testing.T, other string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

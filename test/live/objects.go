@@ -108,7 +108,8 @@ func (w *World) RouteAccepted(ctx context.Context, route *gwv1.HTTPRoute) error 
 	return fmt.Errorf("route %s is not accepted: %+v", route.Name, route.Status)
 }
 
-// Echo starts pods that answer with their own name, waits for them, and returns them. The environment can make them speak something else than HTTP.
+// Echo starts pods that answer with their own name, waits for them, and returns them. The environment can make them speak something else
+// than HTTP.
 func (w *World) Echo(t *testing.T, name string, replicas int32, env ...corev1.EnvVar) []corev1.Pod {
 	t.Helper()
 	labels := map[string]string{"app": name}

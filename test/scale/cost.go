@@ -17,7 +17,8 @@ type figures struct {
 	Objects, Heap uint64
 	// Cold is how long it takes to compute everything from nothing.
 	Cold, ColdCPU time.Duration
-	// RouteCPU, RouteTime and RouteBytes are what one edited route costs: processor time with its share of the garbage collection, time until the cache has it, and memory allocated.
+	// RouteCPU, RouteTime and RouteBytes are what one edited route costs: processor time with its share of the garbage collection, time
+	// until the cache has it, and memory allocated.
 	RouteCPU, RouteTime time.Duration
 	RouteBytes          uint64
 	// EndpointCPU and EndpointTime are the same for one changed slice.
@@ -87,8 +88,8 @@ func profile(s site) []holding {
 	return found
 }
 
-// each does something n times and returns what one time costs. Whether the garbage is collected during it is chance, and the more there is the rarer
-// it is; so its part is what a collection takes, times the part of a collection's worth that is allocated.
+// each does something n times and returns what one time costs. Whether the garbage is collected during it is chance, and the more there
+// is the rarer it is; so its part is what a collection takes, times the part of a collection's worth that is allocated.
 func each(n int, do func()) (cpu, wall time.Duration, allocated uint64) {
 	for range n / 10 {
 		do()

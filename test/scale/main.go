@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// helperVariable has this program do one thing in a process of its own, told on its standard input: measure a site, so that what was measured before leaves no trace in its memory, or stand for
-// proxies, so that theirs is not counted.
+// helperVariable has this program do one thing in a process of its own, told on its standard input: measure a site, so that what was
+// measured before leaves no trace in its memory, or stand for proxies, so that theirs is not counted.
 const (
 	helperVariable = "SCALE_HELPER"
 	helperMeasure  = "measure"

@@ -13,8 +13,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// site is how much of everything there is. Routes have a hostname each and are spread over the Gateways, and over the Services, whose endpoints are in slices of
-// up to maxSlice.
+// site is how much of everything there is. Routes have a hostname each and are spread over the Gateways, and over the Services, whose
+// endpoints are in slices of up to maxSlice.
 type site struct {
 	Routes, Gateways, Services, Endpoints int
 	// Together has all routes share one hostname.
@@ -32,7 +32,8 @@ const (
 	widest = 128
 )
 
-// scaled is a site of that many routes with the proportions of the largest one: 100,000 routes over 500 Gateways, 10,000 Services and 100,000 endpoints.
+// scaled is a site of that many routes with the proportions of the largest one: 100,000 routes over 500 Gateways, 10,000 Services and
+// 100,000 endpoints.
 func scaled(routes int) site {
 	return site{Routes: routes, Gateways: max(routes/200, 1), Services: max(routes/10, 1), Endpoints: routes}
 }

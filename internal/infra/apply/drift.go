@@ -42,8 +42,8 @@ func recordOf(sum digest, object *metav1.PartialObjectMetadata, owner string) re
 	return record{sum: sum, uid: object.UID, version: object.ResourceVersion, fields: fieldsOf(object, owner)}
 }
 
-// fieldsOf says which fields of an object an owner has, and since when. Whoever changes or removes one of them takes it away from the owner.
-// Status has entries of its own, and so has everything that others added.
+// fieldsOf says which fields of an object an owner has, and since when. Whoever changes or removes one of them takes it away from the
+// owner. Status has entries of its own, and so has everything that others added.
 func fieldsOf(object *metav1.PartialObjectMetadata, owner string) string {
 	var all strings.Builder
 	for _, entry := range object.ManagedFields {

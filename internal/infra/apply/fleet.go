@@ -57,7 +57,8 @@ func newFleet(gateway ir.Gateway) *fleet {
 
 var errNoAuthority = errors.New("the certificate authority is not known yet")
 
-// bring applies what differs from what was applied last, and says whether that is all. A Service that leads to other proxies than it should is turned when these serve.
+// bring applies what differs from what was applied last, and says whether that is all. A Service that leads to other proxies than it
+// should is turned when these serve.
 func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (bool, error) {
 	authority := a.Authority.Authority()
 	if authority == nil {

@@ -116,8 +116,8 @@ func (a *Applier) retire(ctx context.Context, name ir.Name) error {
 }
 
 // stale gives the fleets of a Gateway that nobody wants, and the one that is wanted instead of them. Nothing is stale as long as nothing
-// has been said of the Gateway, and not everything has been said. The fleet of one that is gone, or was made anew, is the garbage collector's if the Gateway owned it, and
-// ours otherwise.
+// has been said of the Gateway, and not everything has been said. The fleet of one that is gone, or was made anew, is the garbage
+// collector's if the Gateway owned it, and ours otherwise.
 func (a *Applier) stale(name ir.Name) (*ir.Gateway, []identity) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// TestAGatewayLabelsNothingButItsServiceInGatewrightsNamespace is about webhooks, cloud identities and NetworkPolicies that act on labels and annotations.
+// TestAGatewayLabelsNothingButItsServiceInGatewrightsNamespace is about webhooks, cloud identities and NetworkPolicies that act on labels
+// and annotations.
 func TestAGatewayLabelsNothingButItsServiceInGatewrightsNamespace(t *testing.T) {
 	t.Parallel()
 	gateway := exampleGateway()

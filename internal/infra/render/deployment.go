@@ -90,8 +90,8 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 		), nil
 }
 
-// aDay in seconds is how long a proxy may wait for its control plane. Envoy opens its listeners only when it has its configuration, so until
-// then nothing answers, and a proxy that waits must not be killed for it.
+// aDay in seconds is how long a proxy may wait for its control plane. Envoy opens its listeners only when it has its configuration, so
+// until then nothing answers, and a proxy that waits must not be killed for it.
 const aDay = 24 * 60 * 60
 
 // probe asks the listener that is there for it. A proxy that drains says that it is not ready, but then the kubelet asks only for that.

@@ -48,8 +48,8 @@ func installed(gateway ir.Gateway, all map[string]string) map[string]string {
 	return all
 }
 
-// chosen are the labels or annotations that a Gateway chooses for objects other than its Service. In Gatewright's namespace there are none: webhooks, cloud identities and
-// NetworkPolicies act on those of pods and ServiceAccounts.
+// chosen are the labels or annotations that a Gateway chooses for objects other than its Service. In Gatewright's namespace there are
+// none: webhooks, cloud identities and NetworkPolicies act on those of pods and ServiceAccounts.
 func chosen(gateway ir.Gateway, wanted map[string]string) map[string]string {
 	if gateway.Fleet.Abroad != "" {
 		return nil
@@ -114,8 +114,8 @@ func Front(gateway ir.Gateway) string {
 	return gateway.Fleet.Name
 }
 
-// owners makes the objects leave with their Gateway, if they are in its namespace; Gatewright removes others. It does not block the Gateway's deletion: that would need a
-// right on its finalizers.
+// owners makes the objects leave with their Gateway, if they are in its namespace; Gatewright removes others. It does not block the
+// Gateway's deletion: that would need a right on its finalizers.
 func owners(gateway ir.Gateway) []*applymetav1.OwnerReferenceApplyConfiguration {
 	if gateway.Fleet.Abroad != "" {
 		return nil
@@ -130,7 +130,8 @@ func owners(gateway ir.Gateway) []*applymetav1.OwnerReferenceApplyConfiguration 
 
 const gatewayKind = "Gateway"
 
-// OwnerOf is the Gateway whose fleet an object belongs to, or the [ir.SharedFleet], and its UID. An object without an owner has one if it is in Gatewright's own namespace and says so.
+// OwnerOf is the Gateway whose fleet an object belongs to, or the [ir.SharedFleet], and its UID. An object without an owner has one if it
+// is in Gatewright's own namespace and says so.
 func OwnerOf(object metav1.Object, system string) (gateway ir.Name, uid string, ok bool) {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		return ir.Name{Namespace: object.GetNamespace(), Name: owner.Name}, string(owner.UID), owner.Kind == gatewayKind

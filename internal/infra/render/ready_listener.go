@@ -28,8 +28,9 @@ const (
 	MetricsPath = "/metrics"
 )
 
-// The port is open to every pod of the cluster, and neither overload nor the limit of all connections counts there. So it has limits of its own: a kubelet and whoever collects metrics
-// need a few short connections. Metrics are written by the thread that also takes configuration, a few at a time.
+// The port is open to every pod of the cluster, and neither overload nor the limit of all connections counts there. So it has limits of
+// its own: a kubelet and whoever collects metrics need a few short connections. Metrics are written by the thread that also takes
+// configuration, a few at a time.
 const (
 	readyName        = "ready"
 	readyConnections = 1000
@@ -104,8 +105,8 @@ func additionalAddresses(hosts []string, port uint32) []*listenerv3.AdditionalAd
 	return all
 }
 
-// readyRoutes lead to nothing of the administration but its metrics: the whole path is compared, with what stands behind a question mark, and
-// nothing of it is passed on.
+// readyRoutes lead to nothing of the administration but its metrics: the whole path is compared, with what stands behind a question mark,
+// and nothing of it is passed on.
 func readyRoutes(gateway ir.Gateway) []*routev3.Route {
 	if gateway.Fleet.Proxies.Metrics.Hidden {
 		return nil

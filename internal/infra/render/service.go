@@ -63,9 +63,9 @@ func tuneService(spec *applycorev1.ServiceSpecApplyConfiguration, kind corev1.Se
 	}
 }
 
-// chooseFamilies says in which families the Service has addresses: as the parameters say, or else in all that the cluster has. Without either,
-// Kubernetes gives it one address only. Where a Gateway names an address of a load balancer, the Service has that family alone: MetalLB, for
-// one, refuses a single address for a Service of two families.
+// chooseFamilies says in which families the Service has addresses: as the parameters say, or else in all that the cluster has. Without
+// either, Kubernetes gives it one address only. Where a Gateway names an address of a load balancer, the Service has that family alone:
+// MetalLB, for one, refuses a single address for a Service of two families.
 func chooseFamilies(spec *applycorev1.ServiceSpecApplyConfiguration, fleet ir.Fleet, families ir.Families) {
 	wanted := fleet.Proxies.Service
 	for _, family := range wanted.Families {

@@ -31,8 +31,8 @@ const (
 )
 
 // shedding is what happens at which share of the heap that a proxy may have, from mild to harsh: memory that is free is given back,
-// connections close after the next answer, requests are answered 503, connections are closed at once. The last two are apart, so that clients are
-// told before they are cut off.
+// connections close after the next answer, requests are answered 503, connections are closed at once. The last two are apart, so that
+// clients are told before they are cut off.
 var shedding = []struct {
 	share  float64
 	action string

@@ -11,8 +11,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// accessLogs is how the Gateway's requests are written down; nil where nobody said. A log that can not be served is left out: one whose format
-// is wrong is a problem of the parameters, one that leads nowhere a problem of the reference.
+// accessLogs is how the Gateway's requests are written down; nil where nobody said. A log that can not be served is left out: one whose
+// format is wrong is a problem of the parameters, one that leads nowhere a problem of the reference.
 func accessLogs(v *store.View, objects *store.Objects, s settings) (logs []ir.AccessLog, wrong string, unresolved *refs.Problem) {
 	if s.spec.AccessLogs == nil {
 		return nil, "", nil

@@ -8,8 +8,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Broken is what a Gateway is whose resolution panicked: what it was last, and it says so. If that is not known, after a restart, its proxies
-// go on with what they have; one that is new gets none.
+// Broken is what a Gateway is whose resolution panicked: what it was last, and it says so. If that is not known, after a restart, its
+// proxies go on with what they have; one that is new gets none.
 func Broken(v *store.View, objects *store.Objects, classes *store.Table[ResolvedClass], key string, last Resolved, reason string) Resolved {
 	gw, ok := objects.Gateways.Get(v, key)
 	if !ok {

@@ -15,8 +15,8 @@ const conditionDefaultGateway = "DefaultGateway"
 // reasonNotAllowed is why a Gateway that asks to be a default one is none.
 const reasonNotAllowed = "NotAllowed"
 
-// defaultScope is which routes the Gateway takes that do not name it, empty for none. Whoever writes a Gateway chooses its scope and which namespaces it takes routes from, so only
-// a class can say that routes of others may come to it.
+// defaultScope is which routes the Gateway takes that do not name it, empty for none. Whoever writes a Gateway chooses its scope and
+// which namespaces it takes routes from, so only a class can say that routes of others may come to it.
 func defaultScope(gw *gwv1.Gateway, class ResolvedClass) string {
 	if !class.DefaultGateways {
 		return ""

@@ -128,8 +128,8 @@ func notResolved(conditions []outcome.Condition, problem *refs.Problem) []outcom
 	return append(conditions, condition)
 }
 
-// takeServiceType notes where a fleet can be reached whose Service is to be of another type than a Gateway has otherwise. A Gateway that asks
-// for no address outside the cluster has its way.
+// takeServiceType notes where a fleet can be reached whose Service is to be of another type than a Gateway has otherwise. A Gateway that
+// asks for no address outside the cluster has its way.
 func takeServiceType(f *ir.Fleet) string {
 	if f.InClusterOnly {
 		f.Proxies.Service.Type = ""
@@ -183,7 +183,8 @@ func fleet(objects *store.Objects, gw *gwv1.Gateway) ir.Fleet {
 	return f
 }
 
-// acceptance judges the Gateway as a whole: at least one listener of its own has to be valid, and nothing may be asked for that is not served.
+// acceptance judges the Gateway as a whole: at least one listener of its own has to be valid, and nothing may be asked for that is not
+// served.
 func acceptance(gw *gwv1.Gateway, listeners []Listener) outcome.Condition {
 	condition := outcome.Condition{Type: string(gwv1.GatewayConditionAccepted), State: outcome.False}
 	if message := unsupportedAddress(gw.Spec.Addresses); message != "" {

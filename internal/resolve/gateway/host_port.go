@@ -37,12 +37,12 @@ func foreignHostPorts(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedCl
 		"have the ProxyConfig of the class say `hostPorts: %s`, or leave it out", key, v1alpha1.HostPortsAllowed)
 }
 
-// reservedOnNodes are ports of nodes that no Gateway gets, from first to last: SSH, etcd, the API server, the kubelet and its neighbours, and
-// those that Kubernetes gives to Services.
+// reservedOnNodes are ports of nodes that no Gateway gets, from first to last: SSH, etcd, the API server, the kubelet and its neighbours,
+// and those that Kubernetes gives to Services.
 var reservedOnNodes = [][2]int32{{22, 22}, {2379, 2380}, {6443, 6443}, {10248, 10259}, {30000, 32767}}
 
-// openOnNodes marks the ports that are opened on nodes, and says which of them no Gateway can have. Those of the Gateway's own listeners are
-// opened: whoever may only attach a ListenerSet takes no port of a node.
+// openOnNodes marks the ports that are opened on nodes, and says which of them no Gateway can have. Those of the Gateway's own listeners
+// are opened: whoever may only attach a ListenerSet takes no port of a node.
 func openOnNodes(gateway *ir.Gateway, listeners []Listener) string {
 	if !gateway.Fleet.Proxies.Pod.HostPorts {
 		return ""

@@ -51,8 +51,8 @@ func (e entry) id() string {
 	return e.holder.name.String() + "/" + string(e.spec.Name)
 }
 
-// seenFrom describes the listener to whoever reads the conditions of another. GEP-1713 asks for care about what one ListenerSet learns of its
-// siblings, so those of other namespaces stay nameless.
+// seenFrom describes the listener to whoever reads the conditions of another. GEP-1713 asks for care about what one ListenerSet learns of
+// its siblings, so those of other namespaces stay nameless.
 func (e entry) seenFrom(other entry) string {
 	switch {
 	case e.holder == other.holder:
@@ -148,8 +148,8 @@ func mergeSets(v *store.View, objects *store.Objects, gw *gwv1.Gateway) ([]entry
 	return entries, sets
 }
 
-// beyondLimits says why a Gateway has no room for a ListenerSet, if it has none: all is how many listeners there are before it, and own how many of
-// them are from its namespace.
+// beyondLimits says why a Gateway has no room for a ListenerSet, if it has none: all is how many listeners there are before it, and own
+// how many of them are from its namespace.
 func beyondLimits(l limits.Limits, set *gwv1.ListenerSet, all, own int) string {
 	n := len(set.Spec.Listeners)
 	switch {

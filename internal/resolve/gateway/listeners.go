@@ -85,7 +85,8 @@ func TableListeners(v *store.View, gateways *store.Table[Resolved], gateway, tab
 	return listeners
 }
 
-// FallsThrough says whether requests for a hostname of the listener of that ID fall through to wider ones, so that rules need not be repeated.
+// FallsThrough says whether requests for a hostname of the listener of that ID fall through to wider ones, so that rules need not be
+// repeated.
 func (r Resolved) FallsThrough(id string) bool {
 	i := slices.IndexFunc(r.Listeners, func(l Listener) bool { return l.ID == id })
 	return i >= 0 && r.byHost(r.Listeners[i]) && len(r.Listeners[i].Filters) == 0

@@ -51,7 +51,8 @@ func placeAbroad(gateway *ir.Gateway, system string) {
 	}
 }
 
-// findAbroad finds out where the proxies of a Gateway run whose parameters do not say now where they should be, by the Service that it has in Gatewright's namespace.
+// findAbroad finds out where the proxies of a Gateway run whose parameters do not say now where they should be, by the Service that it
+// has in Gatewright's namespace.
 func findAbroad(v *store.View, objects *store.Objects, gateway *ir.Gateway) {
 	if objects.System == "" {
 		return
@@ -68,8 +69,9 @@ func findAbroad(v *store.View, objects *store.Objects, gateway *ir.Gateway) {
 	*gateway = found
 }
 
-// foreignChoice finds a Gateway that chooses for itself what is for whoever made the class to say: where its proxies run, whether routes come to it unasked and, if the proxies run in
-// Gatewright's namespace, anything about them. There they run beside Gatewright, its Secrets and the proxies of others, and no quota of the Gateway's namespace counts.
+// foreignChoice finds a Gateway that chooses for itself what is for whoever made the class to say: where its proxies run, whether routes
+// come to it unasked and, if the proxies run in Gatewright's namespace, anything about them. There they run beside Gatewright, its
+// Secrets and the proxies of others, and no quota of the Gateway's namespace counts.
 func foreignChoice(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedClass, key string) string {
 	var field string
 	switch {

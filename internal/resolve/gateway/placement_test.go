@@ -11,7 +11,8 @@ import (
 
 const system = "gatewright-system"
 
-// resolvePlaced resolves the Gateway infra/gw, whose class has the ProxyConfig infra/class, in an installation that has proxies in a namespace of its own.
+// resolvePlaced resolves the Gateway infra/gw, whose class has the ProxyConfig infra/class, in an installation that has proxies in a
+// namespace of its own.
 func resolvePlaced(t *testing.T, own, class string) gateway.Resolved {
 	t.Helper()
 	objects := resolvetest.Objects(t, `
@@ -41,7 +42,8 @@ func ownConfig(spec string) string {
 // namesOwn is a Gateway's reference to a ProxyConfig of its own.
 const namesOwn = `  infrastructure: {parametersRef: {group: gatewright.dev, kind: ProxyConfig, name: own}}`
 
-// TestProxiesArePlacedByTheClass says where proxies may be that are given what a Gateway serves. A Gateway whose own parameters are wrong changes nothing about it.
+// TestProxiesArePlacedByTheClass says where proxies may be that are given what a Gateway serves. A Gateway whose own parameters are wrong
+// changes nothing about it.
 func TestProxiesArePlacedByTheClass(t *testing.T) {
 	t.Parallel()
 	beside := "\nkind: Deployment\nmetadata: {namespace: infra, name: gw-ours, ownerReferences: [{kind: Gateway, name: gw, uid: u, controller: true}]}\n---\n"

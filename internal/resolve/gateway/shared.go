@@ -49,8 +49,8 @@ func sharedFleet(objects *store.Objects, class *gwv1.GatewayClass) ir.Gateway {
 	}
 }
 
-// withoutCertificate takes from a Gateway that shares its proxies the certificate that they would show to backends: connections to a backend are shared too, and must not be
-// made in the name of one Gateway and used by another.
+// withoutCertificate takes from a Gateway that shares its proxies the certificate that they would show to backends: connections to a
+// backend are shared too, and must not be made in the name of one Gateway and used by another.
 func (r *Resolved) withoutCertificate() {
 	if r.Gateway.Fleet.Shared == (ir.Name{}) || r.ClientCertificate == "" {
 		return
@@ -67,7 +67,8 @@ func (r *Resolved) withoutCertificate() {
 type Tenant struct {
 	// Class is that of the fleet, empty for a Gateway with proxies of its own.
 	Class string
-	// Leaving says that it has proxies of its own by now, and that the others, which are on their way out, only see to those who still talk to them.
+	// Leaving says that it has proxies of its own by now, and that the others, which are on their way out, only see to those who still talk
+	// to them.
 	Leaving bool
 	Ports   []TenantPort
 }
@@ -79,8 +80,8 @@ type TenantPort struct {
 	Bound int32
 }
 
-// TenantOf is what the Gateway needs, as far as it is known. One that has proxies of its own by now needs the shared ones as long as its Service leads there. The Service
-// remembers which sockets it was given, so that they stay whoever comes and goes.
+// TenantOf is what the Gateway needs, as far as it is known. One that has proxies of its own by now needs the shared ones as long as its
+// Service leads there. The Service remembers which sockets it was given, so that they stay whoever comes and goes.
 func TenantOf(v *store.View, objects *store.Objects, r Resolved) Tenant {
 	if objects.System == "" || !r.Serves {
 		return Tenant{}
@@ -130,8 +131,8 @@ func boundBy(service *corev1.Service, port ir.Port) int32 {
 	return 0
 }
 
-// The sockets of a shared fleet: above those that programs commonly use and below those that the kernel gives to outgoing connections, which would keep a proxy from
-// opening them.
+// The sockets of a shared fleet: above those that programs commonly use and below those that the kernel gives to outgoing connections,
+// which would keep a proxy from opening them.
 const (
 	firstSocket = 20000
 	lastSocket  = 32767
@@ -141,8 +142,9 @@ const (
 // portsPerNamespace is how many of them the Gateways of a namespace have together unless the class says otherwise.
 const portsPerNamespace = 1024
 
-// Sockets gives each port of the tenants of a fleet, as `<gateway>|<port>`, a socket of its own. What a Service leads to stays; others have a place that follows from their name, or
-// the next that is free. A port has none if there are none left, or if its namespace has as many as the quota allows.
+// Sockets gives each port of the tenants of a fleet, as `<gateway>|<port>`, a socket of its own. What a Service leads to stays; others
+// have a place that follows from their name, or the next that is free. A port has none if there are none left, or if its namespace has as
+// many as the quota allows.
 func Sockets(tenants map[string]Tenant, quota int) map[string]int32 {
 	given, taken, used := map[string]int32{}, map[int32]bool{}, map[string]int{}
 	give := func(gateway, port string, socket int32) {

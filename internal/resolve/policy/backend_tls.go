@@ -111,8 +111,8 @@ func (r *ResolvedBackendTLS) takeTrust(v *store.View, objects *store.Objects, p 
 	r.TLS.Authorities, r.Accepted, r.ResolvedRefs = trust(v, objects, from, &p.Spec.Validation)
 }
 
-// trust names the bundle of the authorities that the references lead to, empty for those of the system. It says why there is nobody to trust,
-// and what is wrong with the references.
+// trust names the bundle of the authorities that the references lead to, empty for those of the system. It says why there is nobody to
+// trust, and what is wrong with the references.
 func trust(v *store.View, objects *store.Objects, from refs.Origin, spec *gwv1.BackendTLSPolicyValidation) (bundle string, accepted, resolved *refs.Problem) {
 	known := spec.WellKnownCACertificates
 	if len(spec.CACertificateRefs) == 0 {

@@ -30,8 +30,8 @@ func (r Resolved) WildKeys() []string {
 	return keys
 }
 
-// RepeatBudget finds the routes with wide hostnames whose rules are not repeated for narrower ones, because they would be too many. The key is
-// a [ListenerKey]. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
+// RepeatBudget finds the routes with wide hostnames whose rules are not repeated for narrower ones, because they would be too many. The
+// key is a [ListenerKey]. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
 func RepeatBudget(v *store.View, routes *store.Table[Resolved], byWild, byListener *store.Index[Resolved], byHost bool, limit int, key string) limits.Cutoff {
 	among := byListener
 	if byHost {

@@ -68,8 +68,8 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 	return b
 }
 
-// parents are the references of a route, and behind them those to default Gateways that it does not have. GEP-3793: a route that uses default
-// Gateways is treated as if it named each.
+// parents are the references of a route, and behind them those to default Gateways that it does not have. GEP-3793: a route that uses
+// default Gateways is treated as if it named each.
 func (in Inputs) parents(v *store.View, s subject) []gwv1.ParentReference {
 	refs := s.spec.ParentRefs
 	if s.spec.UseDefaultGateways == "" || s.spec.UseDefaultGateways == gwv1.GatewayDefaultScopeNone {

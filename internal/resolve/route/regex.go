@@ -97,7 +97,8 @@ func (e *expressions) readable(expression string) error {
 	}
 }
 
-// regexSize is how many instructions an expression compiles to in a proxy. One that certainly compiles to more than the limit is not compiled.
+// regexSize is how many instructions an expression compiles to in a proxy. One that certainly compiles to more than the limit is not
+// compiled.
 func regexSize(expression string, limit int) (int, error) {
 	if err := checkDialect(expression); err != nil {
 		return 0, err
@@ -168,8 +169,8 @@ func checkASCII(e *syntax.Regexp) error {
 	return nil
 }
 
-// leastSize is what an expression compiles to at least. It takes no longer than the expression is long, while to compile `a{1000}`, five hundred
-// times in a row, takes megabytes.
+// leastSize is what an expression compiles to at least. It takes no longer than the expression is long, while to compile `a{1000}`, five
+// hundred times in a row, takes megabytes.
 func leastSize(e *syntax.Regexp) int {
 	sum := 0
 	for _, sub := range e.Sub {

@@ -83,8 +83,8 @@ func parse(text string) gateway.Parent {
 	return parent
 }
 
-// request answers one request as a proxy would, with the name of the backend or what else happens. Whether hosts are looked up by themselves makes no
-// difference.
+// request answers one request as a proxy would, with the name of the backend or what else happens. Whether hosts are looked up by
+// themselves makes no difference.
 func (f fixture) request(host, path string, headers ...string) string {
 	repeated := f.answer(host, path, headers)
 	f.lookUp(true)

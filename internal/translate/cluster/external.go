@@ -27,8 +27,8 @@ const (
 	firstAfterFailure, lastAfterFailure = 5 * time.Second, time.Minute
 )
 
-// external has the proxy ask for the addresses of a name, for as long as their records are valid. The name is taken as it is: with the search
-// domains of a pod it could mean a Service of the cluster.
+// external has the proxy ask for the addresses of a name, for as long as their records are valid. The name is taken as it is: with the
+// search domains of a pod it could mean a Service of the cluster.
 //
 // The cluster is ready at once, and answers 503 until the name is resolved. Otherwise Envoy would not acknowledge any cluster before this
 // one is resolved, and a name that is never answered would hold back every change of the proxy.

@@ -16,8 +16,9 @@ const (
 	ScopeSeparator = "|"
 )
 
-// FindHost looks further for a request that its host, as it is spelled, has no route for: for the host in lower case, then among the wildcards. It
-// runs for no request that has found a route. A host whose listener is for it alone is the [Found] one: what it does not serve, no wildcard does.
+// FindHost looks further for a request that its host, as it is spelled, has no route for: for the host in lower case, then among the
+// wildcards. It runs for no request that has found a route. A host whose listener is for it alone is the [Found] one: what it does not
+// serve, no wildcard does.
 const FindHost = "gatewright.dev/find-host"
 
 const foundKey = "found"

@@ -7,11 +7,13 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// Envoy makes every filter of a chain anew for each request, and has the request and its answer pass it, which costs even where a filter has nothing to do. So a route table switches off
-// those that most routes do without, and a virtual host that has use for one switches it on again.
+// Envoy makes every filter of a chain anew for each request, and has the request and its answer pass it, which costs even where a filter
+// has nothing to do. So a route table switches off those that most routes do without, and a virtual host that has use for one switches it
+// on again.
 //
-// Which filters a request passes is decided once, by the route it finds at first. One that finds none passes all of them, and so does what FindHost finds a route for: nothing is left out that
-// the route would want. Filters that may send a request to another route do not leave its virtual host, so what counts is whether any route of that has use for a filter.
+// Which filters a request passes is decided once, by the route it finds at first. One that finds none passes all of them, and so does
+// what FindHost finds a route for: nothing is left out that the route would want. Filters that may send a request to another route do not
+// leave its virtual host, so what counts is whether any route of that has use for a filter.
 
 // Unneeded is what a route table says of filters: that they are off. It is not to be changed.
 func Unneeded() map[string]*anypb.Any { return unneeded }

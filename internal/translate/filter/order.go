@@ -14,9 +14,9 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// BeforeRouting is the name of the filter at one place, from 0, before a route is chosen for good. It runs the filter that a virtual host brings
-// along for that place, and does nothing for one without. There is one for each, because a chain inside a single one goes no further once a
-// filter of it has waited for an answer.
+// BeforeRouting is the name of the filter at one place, from 0, before a route is chosen for good. It runs the filter that a virtual host
+// brings along for that place, and does nothing for one without. There is one for each, because a chain inside a single one goes no
+// further once a filter of it has waited for an answer.
 func BeforeRouting(place int) string { return "gatewright.before_routing." + strconv.Itoa(place) }
 
 // The names of the filters, by which routes configure them.
@@ -50,7 +50,8 @@ var order = []step{
 	{GRPCWeb, &compositev3.Composite{}},
 	{ExternalAuth, &compositev3.Composite{}},
 	{Session, &statefulsessionv3.StatefulSession{}},
-	// Answers are not counted for each backend: where nobody asked for that, the bootstrap refuses such statistics, and Envoy finds that out again for each of them, for each answer.
+	// Answers are not counted for each backend: where nobody asked for that, the bootstrap refuses such statistics, and Envoy finds that out
+	// again for each of them, for each answer.
 	{Router, &routerv3.Router{DynamicStats: wrapperspb.Bool(false)}},
 }
 
@@ -66,7 +67,8 @@ func Names() []string {
 	return names
 }
 
-// Chain is the HTTP filters of a connection manager, in order, with so many places before routing. All connection managers of a fleet without any have the same.
+// Chain is the HTTP filters of a connection manager, in order, with so many places before routing. All connection managers of a fleet
+// without any have the same.
 func Chain(places int, countBackends bool) []*hcmv3.HttpFilter {
 	filters := make([]*hcmv3.HttpFilter, 0, places+len(order))
 	for _, s := range order {

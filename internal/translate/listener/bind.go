@@ -8,8 +8,8 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// Bind has a listener of [Listener] bind its port in the families that the pods of the cluster have, and in no other: an address of a family
-// that the kernel of a node does not have makes Envoy refuse the whole listener.
+// Bind has a listener of [Listener] bind its port in the families that the pods of the cluster have, and in no other: an address of a
+// family that the kernel of a node does not have makes Envoy refuse the whole listener.
 func Bind(l *listenerv3.Listener, families ir.Families) *listenerv3.Listener {
 	first := l.GetAddress()
 	l.AdditionalAddresses = nil

@@ -10,8 +10,9 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// findRoutes says where the routes of a request are: in the chain's route table, or, if that is looked up by host, in a scope. A scope is found by the value of a header
-// alone, which the connection manager sets whatever the client sent, and which goes as far as the colon before a port.
+// findRoutes says where the routes of a request are: in the chain's route table, or, if that is looked up by host, in a scope. A scope is
+// found by the value of a header alone, which the connection manager sets whatever the client sent, and which goes as far as the colon
+// before a port.
 func findRoutes(manager *hcmv3.HttpConnectionManager, chain ir.Chain) {
 	if !chain.ByHost {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: wire.ADS(), RouteConfigName: chain.RouteTable}}

@@ -12,9 +12,9 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/filter"
 )
 
-// beforeRouting has every request of a virtual host pass filters before its route counts. Envoy looks for a route at once, finds with it the
-// virtual host and so the filters, and looks again when they have changed something. So there is a route for every request, if only to be
-// answered 404. Without somebody to ask, nothing passes.
+// beforeRouting has every request of a virtual host pass filters before its route counts. Envoy looks for a route at once, finds with it
+// the virtual host and so the filters, and looks again when they have changed something. So there is a route for every request, if only
+// to be answered 404. Without somebody to ask, nothing passes.
 func beforeRouting(vh *routev3.VirtualHost, filters []ir.ExternalAuth, routes []*routev3.Route) []*routev3.Route {
 	if len(filters) == 0 {
 		return routes

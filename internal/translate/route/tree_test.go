@@ -156,7 +156,8 @@ func TestATreeFindsWhatTheListFinds(t *testing.T) {
 	}
 }
 
-// find finds the route for a request as Envoy does: by the whole path or the longest of the keys that it begins with, and then the first of the routes there that matches.
+// find finds the route for a request as Envoy does: by the whole path or the longest of the keys that it begins with, and then the first
+// of the routes there that matches.
 func find(t *testing.T, m *xdsmatcherv3.Matcher, r request) *routev3.Route {
 	t.Helper()
 	on := m.GetOnNoMatch()

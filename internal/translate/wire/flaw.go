@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Flaw is a part of a resource that does not keep the constraints Envoy declares, and that was left out for it. Resolvers are there so that there
-// is none; it is how the last check says that one of them has a gap.
+// Flaw is a part of a resource that does not keep the constraints Envoy declares, and that was left out for it. Resolvers are there so
+// that there is none; it is how the last check says that one of them has a gap.
 type Flaw struct {
 	// Owner is the Name of an [ir.Rule], or empty for the resource as a whole.
 	Owner  string
@@ -18,8 +18,8 @@ type Flaw struct {
 // invalid is how [Any] ends a translation, whose many steps have no error to return: [Build] is where it arrives.
 type invalid struct{ error }
 
-// Build runs a translation and checks its result by Envoy's own constraints (ValidateAll). What is packed inside was checked when it was packed. A panic
-// is an error too, so that one object can not keep others from being translated.
+// Build runs a translation and checks its result by Envoy's own constraints (ValidateAll). What is packed inside was checked when it was
+// packed. A panic is an error too, so that one object can not keep others from being translated.
 func Build[M proto.Message](translate func() M) (message M, err error) {
 	defer func() {
 		switch p := recover().(type) {

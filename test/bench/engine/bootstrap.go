@@ -54,7 +54,8 @@ func Dynamic(address string, port uint32) ([]byte, error) {
 	})
 }
 
-// Way is what an Envoy with a configuration written by hand does: it sends a host to a backend, in clear and encrypted, and logs each request.
+// Way is what an Envoy with a configuration written by hand does: it sends a host to a backend, in clear and encrypted, and logs each
+// request.
 type Way struct {
 	Host             string
 	Backend          string

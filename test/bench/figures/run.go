@@ -60,7 +60,8 @@ type Point struct {
 type Fill struct {
 	From  int `json:"from"`
 	Added int `json:"added"`
-	// Seconds from the first write: to the end of the last one, to the last route that serves, to attachedRoutes being right, to the last route having a status.
+	// Seconds from the first write: to the end of the last one, to the last route that serves, to attachedRoutes being right, to the last
+	// route having a status.
 	Written  float64 `json:"written"`
 	Serving  float64 `json:"serving"`
 	Settled  float64 `json:"settled"`

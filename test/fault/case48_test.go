@@ -27,7 +27,9 @@ func TestCase48ForgedTokens(t *testing.T) {
 	const wanted, callers = 5000, 16
 	c := begin(t, "48", "forged tokens")
 	w := newWorld(t)
-	w.slowestRoute(t, w.address, "warm")
+	// Go collects garbage when the heap has doubled, and gives memory back later. Routes that come and go bring the controllers to where
+	// they stay, as in case 47: what counts is what the callers add.
+	w.slowestBeside(t, "before", span(time.Minute, 20*time.Second))
 	memory := w.watchMemory(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

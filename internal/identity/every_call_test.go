@@ -68,8 +68,9 @@ type fixed struct{ authority *pki.Authority }
 
 func (f fixed) Authority() *pki.Authority { return f.authority }
 
-// serve runs an xDS server that holds a cluster of shop/edge, and gives a connection to it.
-func serve(t *testing.T, verifier *Verifier) *grpc.ClientConn {
+// serve runs an xDS server that holds a cluster of shop/edge, and gives what connects to it. Each caller has a connection of its own: a
+// connection may be closed for what one caller did.
+func serve(t *testing.T, verifier *Verifier) func(*testing.T) *grpc.ClientConn {
 	t.Helper()
 	lives := pki.DefaultLifetimes()
 	authority, _, err := pki.Advance(nil, lives, time.Now())
@@ -95,19 +96,22 @@ func serve(t *testing.T, verifier *Verifier) *grpc.ClientConn {
 	}()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority.Bundle())
-	connection, err := grpc.NewClient(listener.Addr().String(),
-		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName})))
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		_ = connection.Close()
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return connection
+	return func(t *testing.T) *grpc.ClientConn {
+		t.Helper()
+		connection, err := grpc.NewClient(listener.Addr().String(),
+			grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = connection.Close() })
+		return connection
+	}
 }
 
 // call sends requests, each when the one before was answered, and gives the number of answers and how the call ended.
@@ -151,7 +155,7 @@ func call(t *testing.T, connection *grpc.ClientConn, name string, method protore
 func TestEveryCallIsAuthorised(t *testing.T) {
 	t.Parallel()
 	verifier, api := newVerifier()
-	connection := serve(t, verifier)
+	connect := serve(t, verifier)
 	proxy, hour := Review{Account: edge, Pod: "edge-1"}, time.Now().Add(time.Hour)
 	// Each has a pod of its own, since the streams of one are limited.
 	as := func(pod string) string { return "Bearer " + api.good(edge, pod) }
@@ -184,7 +188,7 @@ func TestEveryCallIsAuthorised(t *testing.T) {
 		for _, test := range tests {
 			t.Run(name+" with "+test.name, func(t *testing.T) {
 				t.Parallel()
-				answered, err := call(t, connection, name, method, test.token, test.nodes...)
+				answered, err := call(t, connect(t), name, method, test.token, test.nodes...)
 				got := status.Code(err)
 				switch {
 				case name == deltaCall && (got != test.want || answered != test.answered):
@@ -197,7 +201,7 @@ func TestEveryCallIsAuthorised(t *testing.T) {
 	}
 	t.Run("and the right one is served", func(t *testing.T) {
 		t.Parallel()
-		if answered, err := call(t, connection, deltaCall, all[deltaCall], as("edge-1"), right); answered != 1 || err != nil {
+		if answered, err := call(t, connect(t), deltaCall, all[deltaCall], as("edge-1"), right); answered != 1 || err != nil {
 			t.Errorf("%d answers, %v", answered, err)
 		}
 	})
@@ -206,7 +210,7 @@ func TestEveryCallIsAuthorised(t *testing.T) {
 func TestAStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	verifier, api := newVerifier()
-	connection := serve(t, verifier)
+	connection := serve(t, verifier)(t)
 	token := api.token(Review{Account: edge, Pod: "edge-1"}, time.Now().Add(2*time.Second), `["`+audience+`"]`)
 	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), patience)
 	defer cancel()
@@ -228,7 +232,7 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 func TestAReplicaThatCanNotTellHangsUp(t *testing.T) {
 	t.Parallel()
 	verifier, api := newVerifier()
-	connection := serve(t, verifier)
+	connection := serve(t, verifier)(t)
 	api.fail(errors.New("no route to host"))
 	if _, err := call(t, connection, deltaCall, calls()[deltaCall], "Bearer "+api.good(edge, "edge-1"), nil); status.Code(err) != codes.Unavailable {
 		t.Errorf("the call ended with %v", err)

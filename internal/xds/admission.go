@@ -62,20 +62,27 @@ func (s *Server) admitCall(ctx context.Context, request any, _ *grpc.UnaryServer
 
 func (s *Server) admit(ctx context.Context) (_ context.Context, _ context.CancelFunc, err error) {
 	defer s.contain(Identity{}, func() { err = errPanicked })
-	token, err := bearerToken(ctx)
+	proof, err := s.authenticate(ctx)
 	if err != nil {
-		return nil, nil, s.turnAway(err)
-	}
-	proof, err := s.authenticator.Authenticate(ctx, token)
-	if err != nil {
-		if status.Code(err) == codes.Unavailable {
+		switch status.Code(err) {
+		case codes.Unavailable:
 			hangUp(ctx)
+		case codes.Unauthenticated:
+			delay(ctx, refusalDelay)
 		}
 		return nil, nil, s.turnAway(err)
 	}
 	ctx = context.WithValue(context.WithValue(ctx, identityKey{}, proof.Identity), nodeKey{}, proof.Node)
 	ctx, cancel := context.WithDeadlineCause(ctx, s.end(proof.Expires), errExpired)
 	return ctx, cancel, nil
+}
+
+func (s *Server) authenticate(ctx context.Context) (Proof, error) {
+	token, err := bearerToken(ctx)
+	if err != nil {
+		return Proof{}, err
+	}
+	return s.authenticator.Authenticate(ctx, token) //nolint:wrapcheck // it is a status, which the caller is shown
 }
 
 func (s *Server) turnAway(err error) error {

@@ -8,9 +8,11 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -140,4 +142,32 @@ func TestConnectionsWithoutAStreamAreLimited(t *testing.T) {
 	}
 	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
 	p.expect(clusterURL, []string{"c1"}, nil)
+}
+
+// TestTokensCanNotBeTriedByTheThousand gives up each call at once, so that its stream is free for the next one.
+func TestTokensCanNotBeTriedByTheThousand(t *testing.T) {
+	t.Parallel()
+	var tried atomic.Int64
+	c := start(t, options{authenticator: counting{&tried}})
+	client := discoveryv3.NewAggregatedDiscoveryServiceClient(c.dial("forged"))
+	const length = 2 * xds.RefusalDelay
+	for began := time.Now(); time.Since(began) < length; {
+		ctx, giveUp := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		if stream, err := client.DeltaAggregatedResources(ctx); err == nil {
+			_ = stream.CloseSend()
+			time.Sleep(time.Millisecond)
+		}
+		giveUp()
+	}
+	if got, most := tried.Load(), int64(3*xds.MaxStreams); got < 1 || got > most {
+		t.Errorf("%d tokens were tried on one connection within %s, want 1 to %d", got, length, most)
+	}
+}
+
+// counting accepts no token.
+type counting struct{ tried *atomic.Int64 }
+
+func (c counting) Authenticate(context.Context, string) (xds.Proof, error) {
+	c.tried.Add(1)
+	return xds.Proof{}, status.Error(codes.Unauthenticated, "not a proxy")
 }

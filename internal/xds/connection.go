@@ -33,7 +33,7 @@ func (c *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err //nolint:wrapcheck // gRPC looks at what kind it is
 		}
-		accepted := &connection{Conn: raw, among: c, address: sourceOf(raw.RemoteAddr())}
+		accepted := &connection{Conn: raw, among: c, address: sourceOf(raw.RemoteAddr()), done: make(chan struct{})}
 		if c.count(accepted.address, 1) {
 			return accepted, nil
 		}
@@ -68,6 +68,8 @@ type connection struct {
 	net.Conn
 	among   *connections
 	address string
+	// done is closed with the connection.
+	done chan struct{}
 
 	mu sync.Mutex
 	// streams is how many admitted streams it has.
@@ -83,6 +85,9 @@ func (c *connection) Close() error {
 	defer c.mu.Unlock()
 	if !c.closed && c.streams == 0 {
 		c.among.count(c.address, -1)
+	}
+	if !c.closed {
+		close(c.done)
 	}
 	c.closed = true
 	return c.Conn.Close() //nolint:wrapcheck // it is the inner one's
@@ -151,5 +156,20 @@ func lineOf(ctx context.Context) (line, bool) {
 func hangUp(ctx context.Context) {
 	if l, ok := lineOf(ctx); ok {
 		time.AfterFunc(hangUpAfter, func() { _ = l.secured.Close() })
+	}
+}
+
+// delay holds back the answer to a call while its connection is open. It does not end with the call: gRPC runs no more handlers than a
+// connection may have streams, so a caller that gives up its call and makes another has to wait all the same.
+func delay(ctx context.Context, duration time.Duration) {
+	l, ok := lineOf(ctx)
+	if !ok || l.accepted == nil {
+		return
+	}
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.accepted.done:
 	}
 }

@@ -9,6 +9,8 @@ const (
 	MaxUnanswered     = maxUnanswered
 	MaxStreamsOfProxy = maxStreamsOfProxy
 	MaxStrangers      = maxStrangers
+	MaxStreams        = maxStreams
+	RefusalDelay      = refusalDelay
 )
 
 // Hurry has the server give up earlier on those who do not read.

@@ -24,6 +24,10 @@ const (
 	maxUnread = 1 << 20
 	// maxStrangers is how many connections of one address may have no admitted stream. All proxies of a node may have the same address.
 	maxStrangers = 256
+	// refusalDelay is how long a caller whose token is not accepted waits for the answer. Each such call takes one of the few streams of its
+	// connection for as long, so tokens can not be tried by the thousand. A proxy with a wrong token waits longer than that by itself before
+	// it tries again.
+	refusalDelay = 500 * time.Millisecond
 	// maxIdle is how long a connection may have no stream at all. Envoy opens one at once, and another one soon after that has ended.
 	maxIdle = 2 * time.Minute
 	// maxHeaders is how large the headers of a call may be. A token has at most 16 KiB.

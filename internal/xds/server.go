@@ -30,7 +30,7 @@ const (
 	// maxReceived bounds a request: a proxy that reconnects lists everything it holds of a type.
 	maxReceived = 64 << 20
 	// maxStreams is for each connection, of which a proxy needs one with one stream.
-	maxStreams = 16
+	maxStreams = 4
 	// readBuffer is for each connection, by which mostly acknowledgements come.
 	readBuffer = 4 << 10
 
@@ -100,6 +100,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 		grpc.MaxConcurrentStreams(maxStreams),
 		// Most of the time most connections are idle.
 		grpc.ReadBufferSize(readBuffer),
+		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout, MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),

@@ -20,11 +20,12 @@ import (
 )
 
 // TestCase48ForgedTokens has somebody inside the cluster call the xDS server with tokens that are well formed and not signed by the
-// cluster, thousands a second. A proxy that starts meanwhile is let in and serves soon, and the controllers do not grow.
+// cluster, as many a second as it can, up to thousands. Half of the callers keep their connections, half connect again after a few calls.
+// A proxy that starts meanwhile is let in and serves soon, and the controllers do not grow.
 //
 //nolint:paralleltest // it looks at the memory of the controllers
 func TestCase48ForgedTokens(t *testing.T) {
-	const wanted, callers = 5000, 16
+	const callers = 16
 	c := begin(t, "48", "forged tokens")
 	w := newWorld(t)
 	// Go collects garbage when the heap has doubled, and gives memory back later. Routes that come and go bring the controllers to where
@@ -33,23 +34,12 @@ func TestCase48ForgedTokens(t *testing.T) {
 	memory := w.watchMemory(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	var calls atomic.Int64
+	f := &forger{at: w.door(t), start: time.Now()}
 	var group sync.WaitGroup
-	at, start := w.door(t), time.Now()
-	for range callers {
+	for i := range callers {
 		group.Go(func() {
-			connection := at.dial(ctx, t)
 			for ctx.Err() == nil {
-				one, done := context.WithTimeout(ctx, time.Second)
-				stream, err := connection.NewStream(metadata.AppendToOutgoingContext(one, "authorization", "Bearer "+forged(t)),
-					&grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, deltaCall)
-				if err == nil {
-					_ = stream.CloseSend()
-				}
-				calls.Add(1)
-				// The call is left to itself, so that the next one need not wait for its answer.
-				time.AfterFunc(time.Second, done)
-				time.Sleep(time.Until(start.Add(time.Duration(calls.Load()) * time.Second / wanted)))
+				f.onOneConnection(ctx, t, i%2 == 0)
 			}
 		})
 	}
@@ -60,11 +50,39 @@ func TestCase48ForgedTokens(t *testing.T) {
 	w.waitHost(t, address, "honest.example.com")
 	c.took(time.Since(honest), "a new proxy serves after", 10*time.Second)
 	time.Sleep(span(30*time.Second, 5*time.Second))
-	took := time.Since(start)
+	took := time.Since(f.start)
 	cancel()
 	group.Wait()
-	c.note("%s forged tokens, %.0f a second", grouped(int(calls.Load())), float64(calls.Load())/took.Seconds())
+	c.note("%s forged tokens, %.0f a second", grouped(int(f.calls.Load())), float64(f.calls.Load())/took.Seconds())
 	memory.report(c)
+}
+
+// forger makes calls with forged tokens.
+type forger struct {
+	at    door
+	start time.Time
+	calls atomic.Int64
+}
+
+// onOneConnection makes calls for as long as the context lasts, or only a few.
+func (f *forger) onOneConnection(ctx context.Context, t *testing.T, stays bool) {
+	t.Helper()
+	const wanted, few = 5000, 4
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	connection := f.at.dial(ctx, t)
+	for i := 0; ctx.Err() == nil && (stays || i < few); i++ {
+		one, done := context.WithTimeout(ctx, time.Second)
+		stream, err := connection.NewStream(metadata.AppendToOutgoingContext(one, "authorization", "Bearer "+forged(t)),
+			&grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, deltaCall)
+		if err == nil {
+			_ = stream.CloseSend()
+			f.calls.Add(1)
+		}
+		// The call is left to itself, so that the next one need not wait for its answer.
+		time.AfterFunc(time.Second, done)
+		time.Sleep(time.Until(f.start.Add(time.Duration(f.calls.Load()) * time.Second / wanted)))
+	}
 }
 
 // forged is a token that says all that one of a proxy says, and is signed by nobody.

@@ -40,8 +40,9 @@ build: ## Build the controller into bin/
 	go build -trimpath -o bin/gatewright ./cmd/gatewright
 
 .PHONY: test
-test: $(GOTESTSUM) ## Run the unit and property tests with the race detector
+test: $(GOTESTSUM) ## Run the unit and property tests with the race detector, and the long property tests without it
 	$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit) -- -race -timeout=15m ./...
+	$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-properties) -- ./internal/pipeline
 	cd test && $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-test-tools) -- -race ./...
 	cd test/argocd && $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-argocd) -- -count=1 ./...
 

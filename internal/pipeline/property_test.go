@@ -13,9 +13,6 @@ import (
 	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
-// steps is how many random changes the properties are checked over. Each is followed by a comparison.
-const steps = 5000
-
 // both is the two lanes side by side, run by hand.
 type both struct {
 	config    *graph

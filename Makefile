@@ -98,15 +98,18 @@ conformance: $(GOTESTSUM) $(CLUSTER) ## Run the official suite and write the rep
 families: $(GOTESTSUM) $(CLUSTER) ## Run the suite on a cluster of both IP families, its HTTP core on one of IPv6 alone, and the end-to-end tests about addresses on both (no cluster may run)
 	hack/families.sh
 
+# They mostly wait for pods, so more run at a time than there are cores.
+e2e: export TESTFLAGS := -test.parallel=4 $(TESTFLAGS)
+
 .PHONY: e2e
 e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests
 	hack/cluster-test.sh $(GOTESTSUM) e2e 20m $(call results,e2e)
 
 # One case of docs/faults.md by its number, or a test by its name; all of them when it is empty.
 CASE ?=
-# Anything here makes the long cases as short as CI has them.
+# Anything here makes the long cases as short as CI has them, and runs four at a time of those that do not mind: they mostly wait.
 SHORT ?=
-fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|$(CASE))) $(if $(SHORT),-test.short)
+fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|$(CASE))) $(if $(SHORT),-test.short -test.parallel=4)
 
 .PHONY: fault
 fault: $(GOTESTSUM) $(CLUSTER) ## Do what must not hurt, and measure (CASE=14 for one, SHORT=1 as CI does)

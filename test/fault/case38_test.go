@@ -50,10 +50,14 @@ func TestCase38NamespaceLabels(t *testing.T) {
 	c.took(attached, "slowest attached after", limit)
 	c.took(detached, "slowest detached after", limit)
 	c.load(run.Stop())
-	_, reason, _, err := w.conditionOf(t.Context(), route, string(gwv1.RouteConditionAccepted))
-	if err != nil || reason != string(gwv1.RouteReasonNotAllowedByListeners) {
-		t.Errorf("the route says %s, %v", reason, err)
-	}
+	// The status is written when the proxies have answered, which is after the first of them does as wanted.
+	live.Eventually(t, limit, 20*time.Millisecond, func(ctx context.Context) error {
+		_, reason, _, err := w.conditionOf(ctx, route, string(gwv1.RouteConditionAccepted))
+		if err == nil && reason != string(gwv1.RouteReasonNotAllowedByListeners) {
+			err = fmt.Errorf("the route says %s", reason)
+		}
+		return err
+	})
 }
 
 // flip sets a label of the namespace and returns how long it takes until a host is answered as wanted.

@@ -57,7 +57,7 @@ func TestFiles(t *testing.T) {
 		t.Error("the proxy has a token for the control plane")
 	}
 
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: filesHost, Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: filesHost, Rate: 50, Workers: 250, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	var slowest, sum time.Duration
 	const edits = 5
 	for i := range edits {

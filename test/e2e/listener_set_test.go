@@ -33,7 +33,7 @@ func TestListenerSet(t *testing.T) {
 
 	run := load.Start(t.Context(), load.Plan{
 		URL: "http://" + live.Host(address) + "/", Host: "own.example.com",
-		Rate: 100, Workers: 32, Timeout: 5 * time.Second, MaxDuration: 3 * time.Minute,
+		Rate: 100, Workers: 500, Timeout: 5 * time.Second, MaxDuration: 3 * time.Minute,
 	})
 	set := w.httpsSet(t, "set", "gateway", "set.example.com")
 	route := &gwv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: "more"}}

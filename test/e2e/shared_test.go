@@ -51,7 +51,7 @@ func TestSharedProxies(t *testing.T) {
 		t.Fatalf("there are %d proxies", len(proxies))
 	}
 
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(one), Host: "one.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(one), Host: "one.example.com", Rate: 50, Workers: 250, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	const comers = 3
 	for i := range comers {
 		name := fmt.Sprintf("comer-%d", i)
@@ -107,7 +107,7 @@ func TestMoveToSharedProxies(t *testing.T) {
 	address := w.tenant(t, "moves", class, 80)
 	w.Route(t, "route", "moves", "moves.example.com", "echo")
 	w.WaitServed(t, address, "moves.example.com")
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: "moves.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: "moves.example.com", Rate: 50, Workers: 250, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: w.Namespace}}
 	for _, placement := range []v1alpha1.Placement{v1alpha1.PlacementShared, v1alpha1.PlacementGatewrightNamespace} {
 		w.Configure(t, config, func(s *v1alpha1.ProxyConfigSpec) { s.Placement = &placement })
@@ -132,7 +132,7 @@ func TestSharedProxiesOutliveTheirParameters(t *testing.T) {
 	w.Route(t, "route", "stays", "stays.example.com", "echo")
 	w.WaitServed(t, address, "stays.example.com")
 	proxies := w.sharedProxies(t, class)
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: "stays.example.com", Rate: 50, Workers: 50, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: "stays.example.com", Rate: 50, Workers: 250, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
 	config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: w.Namespace}}
 	if err := w.Delete(t.Context(), config); err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func (w *world) sent(t *testing.T) int {
 
 // requestPath asks a host for a path, which must be served.
 func (w *world) requestPath(ctx context.Context, address, host, path string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+live.Host(address)+path, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,9 @@ const Programmed = "Programmed"
 // NotAttached is the reason of that condition for a route that a parent does not take.
 const NotAttached = "NotAttached"
 
+// ListenerNotProgrammed is the reason of that condition for a route whose listeners can not be served.
+const ListenerNotProgrammed = "ListenerNotProgrammed"
+
 // Refused is the reason of that condition for what a proxy does not take.
 const Refused = "Refused"
 

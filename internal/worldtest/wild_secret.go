@@ -34,6 +34,9 @@ type Bundle struct {
 var WildKeyPairs = sync.OnceValue(func() []KeyPair {
 	year := func(n int) time.Time { return time.Now().AddDate(n, 0, 0) }
 	leaf := func(key crypto.Signer) []byte { return certificate(key, nil, nil, year(-1), year(1)) }
+	using := func(key crypto.Signer, usages ...x509.KeyUsage) []byte {
+		return certificate(key, nil, nil, year(-1), year(1), usages...)
+	}
 	own := func(name string, key crypto.Signer) KeyPair { return KeyPair{name, leaf(key), pkcs8(key)} }
 	p256, other := ecKey(elliptic.P256()), ecKey(elliptic.P256())
 	rsa2048 := rsaKey(2048)
@@ -52,6 +55,10 @@ var WildKeyPairs = sync.OnceValue(func() []KeyPair {
 		{"expired", certificate(p256, nil, nil, year(-2), year(-1)), key},
 		{"not yet valid", certificate(p256, nil, nil, year(1), year(2)), key},
 		{"valid for ever", certificate(p256, nil, nil, year(-1), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)), key},
+		{"for signatures", using(p256, x509.KeyUsageDigitalSignature, x509.KeyUsageCertSign), key},
+		{"for signing certificates", using(p256, x509.KeyUsageCertSign), key},
+		{"for key agreement", using(p256, x509.KeyUsageKeyAgreement), key},
+		{"RSA for signing certificates", using(rsa2048, x509.KeyUsageCertSign), pkcs8(rsa2048)},
 		{"the key of another", good, pkcs8(other)},
 		{"the key of another kind", good, pkcs8(rsa2048)},
 		{"a chain", slices.Concat(chained, rootCertificate), key},
@@ -134,8 +141,13 @@ func edKey() ed25519.PrivateKey {
 }
 
 // certificate is signed by the parent, by itself if there is none.
-func certificate(key, parent crypto.Signer, parentPEM []byte, from, to time.Time) []byte {
+func certificate(key, parent crypto.Signer, parentPEM []byte, from, to time.Time, usages ...x509.KeyUsage) []byte {
+	var usage x509.KeyUsage
+	for _, u := range usages {
+		usage |= u
+	}
 	template := &x509.Certificate{
+		KeyUsage:     usage,
 		SerialNumber: big.NewInt(from.UnixNano()), Subject: pkix.Name{CommonName: "example.com"}, DNSNames: []string{"example.com", "*.example.com"},
 		NotBefore: from, NotAfter: to, IsCA: parent == nil, BasicConstraintsValid: true,
 	}

@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"fmt"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,18 @@ func TestWhatIsRefusedTogetherIsSentAgainInHalves(t *testing.T) {
 	one := p.receive()
 	check(t, one, secretURL, []string{"s4"}, nil)
 	p.refuse(one, "a bad one")
+	// Envoy would acknowledge the bytes that it refused before.
+	seen := map[string]bool{}
+	for _, answer := range []*discoveryv3.DeltaDiscoveryResponse{all, half, one} {
+		for _, resource := range answer.GetResources() {
+			if resource.GetName() == "s4" {
+				seen[string(resource.GetResource().GetValue())] = true
+			}
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("the refused secret was sent three times, with %d contents", len(seen))
+	}
 	j.expect(t, "refused secret  s4 []: the proxy refused it; its reason is not repeated, since it may quote the secret")
 }
 

@@ -357,8 +357,8 @@ func listener(t testing.TB, name, note string) xds.Change {
 }
 
 func secret(t testing.TB, group, name, note string) xds.Change {
-	message := &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_GenericSecret{GenericSecret: &tlsv3.GenericSecret{
-		Secret: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: note}},
+	message := &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
+		CertificateChain: &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: []byte(note)}},
 	}}}
 	return xds.Change{Group: group, Type: xds.Secret, Name: name, Resource: resource(t, message)}
 }

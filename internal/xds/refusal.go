@@ -39,6 +39,10 @@ func (s *stream) blame(t Type, d *delivery, reason string) []Refusal {
 	if len(guilty) == 0 {
 		own.suspect(d)
 	}
+	if t == Secret {
+		// Envoy recorded the bytes that it refused; see salt.go.
+		own.salt, own.recorded = newSalt(), true
+	}
 	var refused []Refusal
 	for _, name := range guilty {
 		wanted := own.doubt(name, d.versions[name])

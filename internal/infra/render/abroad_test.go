@@ -41,3 +41,26 @@ func TestAGatewayLabelsNothingButItsServiceInGatewrightsNamespace(t *testing.T) 
 		t.Errorf("what the Gateway says is not on its Service: %v, %v", front.Labels, front.Annotations)
 	}
 }
+
+// TestReservedAnnotations: some annotations take a pod out of the Pod Security Standards, and others are where Kubernetes' controllers keep
+// their state.
+func TestReservedAnnotations(t *testing.T) {
+	t.Parallel()
+	gateway := exampleGateway()
+	gateway.Fleet.Annotations["container.apparmor.security.beta.kubernetes.io/envoy"] = "unconfined"
+	gateway.Fleet.Annotations["deployment.kubernetes.io/revision"] = "99"
+	gateway.Fleet.Proxies.Pod.Annotations = map[string]string{"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}
+	fleet := render(t, gateway, exampleSettings(), exampleBundle)
+	for kind, meta := range map[string]metav1.ObjectMeta{
+		"Deployment": fleet.deployment.ObjectMeta, "pods": fleet.deployment.Spec.Template.ObjectMeta, "Service": fleet.service.ObjectMeta,
+	} {
+		for key := range meta.Annotations {
+			if reserved(key) {
+				t.Errorf("%s has annotation %s", kind, key)
+			}
+		}
+		if meta.Annotations["note"] != "hello" {
+			t.Errorf("%s lacks an annotation of the Gateway: %v", kind, meta.Annotations)
+		}
+	}
+}

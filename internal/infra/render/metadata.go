@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,8 +94,21 @@ func serviceAnnotations(gateway ir.Gateway) map[string]string {
 	return ownedAnnotations(gateway, over(gateway.Fleet.Annotations, gateway.Fleet.Proxies.Service.Annotations))
 }
 
+// reservedDomains are those of annotations by which Kubernetes' own controllers keep their state, or by which a pod leaves the Pod Security
+// Standards. A Gateway can not set them.
+var reservedDomains = []string{
+	"container.apparmor.security.beta.kubernetes.io", "container.seccomp.security.alpha.kubernetes.io", "seccomp.security.alpha.kubernetes.io",
+	"deployment.kubernetes.io", "deprecated.daemonset.template.generation", "autoscaling.alpha.kubernetes.io", "controller.kubernetes.io",
+}
+
+func reserved(annotation string) bool {
+	domain, _, _ := strings.Cut(annotation, "/")
+	return slices.Contains(reservedDomains, domain)
+}
+
 func ownedAnnotations(gateway ir.Gateway, wanted map[string]string) map[string]string {
 	all := over(wanted)
+	maps.DeleteFunc(all, func(key, _ string) bool { return reserved(key) })
 	if gateway.Fleet.Abroad != "" {
 		all[ir.OwnerAnnotation] = gateway.Name.String()
 	}

@@ -3,8 +3,10 @@ package render
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,6 +54,10 @@ var patchTests = []struct {
 	flaw string
 }{
 	{"an annotation and a label", `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`, false, ""},
+	{"a list that is ordered", inEnvoy(`"$setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false, "$setElementOrder is not supported"},
+	{"the same in escapes", inEnvoy(`"\u0024setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false, "$setElementOrder is not supported"},
+	{"too long a patch", ir.Verbatim(`{"metadata":{"annotations":{"a":"` + strings.Repeat("b", maxPatch) + `"}}}`), false, "make it shorter"},
+	{"too long a list", inEnvoy(`"args":[` + strings.Repeat(`"a",`, maxPatchList) + `"a"]`), false, "a list of 257 entries"},
 	{"a strategy", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}`, false, ""},
 	{"an environment variable", inEnvoy(`"env":[{"name":"A","value":"b"}]`), false, ""},
 	{"an amount without end", inEnvoy(`"resources":{"limits":{"memory":"1e-1000000000"}}`), false, "is too long"},
@@ -177,5 +183,41 @@ func TestAPatchChangesWhatIsRendered(t *testing.T) {
 	}
 	if strings.Contains(string(render(t, gateway, exampleSettings(), exampleBundle).raw["DaemonSet"]), "creationTimestamp") {
 		t.Error("the patched object owns fields that nobody set")
+	}
+}
+
+// TestNoPatchTakesLong merges the longest lists that fit into a patch.
+func TestNoPatchTakesLong(t *testing.T) {
+	t.Parallel()
+	list := func(entry func(int) string) string {
+		var entries []string
+		for i := range maxPatchList {
+			entries = append(entries, entry(i))
+		}
+		return "[" + strings.Join(entries, ",") + "]"
+	}
+	short := func(i int) string { return strconv.Quote(strconv.FormatInt(int64(i), 36)) }
+	variable := func(i int) string { return `{"name":` + short(i) + `}` }
+	removed := func(i int) string { return `{"$patch":"delete","name":` + short(i) + `}` }
+	for name, patch := range map[string]ir.Verbatim{
+		"lists by name":       inEnvoy(`"env":` + list(variable)),
+		"removed by name":     inEnvoy(`"env":` + list(removed)),
+		"plain lists":         inEnvoy(`"args":` + list(short)),
+		"removed from a list": inEnvoy(`"args":` + list(short) + `,"$deleteFromPrimitiveList/args":` + list(short)),
+		"finalizers removed":  ir.Verbatim(`{"metadata":{"finalizers":` + list(short) + `,"$deleteFromPrimitiveList/finalizers":` + list(short) + `}}`),
+		"keys that are kept":  inEnvoy(`"lifecycle":{"$retainKeys":` + list(short) + `}`),
+		"volumes with keys":   ir.Verbatim(`{"spec":{"template":{"spec":{"volumes":` + list(func(i int) string { return `{"name":` + short(i) + `,"$retainKeys":["a"]}` }) + `}}}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gateway := exampleGateway()
+			gateway.Fleet.Proxies.Patches.Workload = patch
+			began := time.Now()
+			flaw := PatchFlaw(gateway)
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("%d bytes took %s: %.100s", len(patch), took, flaw)
+			}
+			t.Logf("%s: %d bytes took %s: %.100s", name, len(patch), time.Since(began), flaw)
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,7 +74,9 @@ func podLabels(gateway ir.Gateway) map[string]string {
 }
 
 func podAnnotations(gateway ir.Gateway, hash string) map[string]string {
-	return over(chosen(gateway, gateway.Fleet.Annotations), gateway.Fleet.Proxies.Pod.Annotations, map[string]string{bootstrapHash: hash})
+	wanted := over(chosen(gateway, gateway.Fleet.Annotations), gateway.Fleet.Proxies.Pod.Annotations, map[string]string{bootstrapHash: hash})
+	maps.DeleteFunc(wanted, func(key, _ string) bool { return reserved(key) })
+	return wanted
 }
 
 // place says where pods go, with which priority, and how they get their image.

@@ -32,8 +32,9 @@ type ParentListener struct {
 	Table    string
 	// Passthrough says that connections stay encrypted on their way to the backend.
 	Passthrough bool
-	// Accepted says that routes may attach.
+	// Accepted says that routes may attach, and Usable that proxies can serve the listener.
 	Accepted   bool
+	Usable     bool
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
 	// Filters, and that each of its hosts is looked up by itself, are known only to [TableListeners]: no route depends on them.
@@ -119,6 +120,6 @@ func forRoutes(l Listener) ParentListener {
 	return ParentListener{
 		ID: l.ID, Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
 		Passthrough: l.Protocol == ir.TLS && !l.Terminates,
-		Accepted:    l.Open, Kinds: l.Kinds, Namespaces: l.Namespaces,
+		Accepted:    l.Open, Usable: l.Usable(), Kinds: l.Kinds, Namespaces: l.Namespaces,
 	}
 }

@@ -40,6 +40,9 @@ func parseKeyPair(certificateText, keyText []byte) (keyPair, error) {
 	if err := checkStrength(pair.leaf.PublicKey); err != nil {
 		return keyPair{}, fmt.Errorf("%s: %w", corev1.TLSCertKey, err)
 	}
+	if err := checkUsage(pair.leaf); err != nil {
+		return keyPair{}, fmt.Errorf("%s: %w", corev1.TLSCertKey, err)
+	}
 	if public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); !ok || !public.Equal(pair.leaf.PublicKey) {
 		return keyPair{}, fmt.Errorf("%s is not the key of the first certificate in %s, which is that of %q; the certificate of the server comes first, and its key beside it",
 			corev1.TLSPrivateKeyKey, corev1.TLSCertKey, pair.leaf.Subject)
@@ -143,6 +146,15 @@ func checkStrength(key crypto.PublicKey) error {
 	case ed25519.PublicKey:
 	default:
 		return fmt.Errorf("a key of type %T is not served; use RSA or ECDSA", key)
+	}
+	return nil
+}
+
+// checkUsage refuses a certificate that Envoy does: with an elliptic curve it must be for signatures, if it says what it is for.
+func checkUsage(leaf *x509.Certificate) error {
+	_, elliptical := leaf.PublicKey.(*ecdsa.PublicKey)
+	if elliptical && leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
+		return errors.New("the key usage of the certificate lacks digitalSignature, which a server needs; have one issued with it")
 	}
 	return nil
 }

@@ -16,6 +16,8 @@ import (
 var unusable = map[string]string{
 	"P-224":                                  "curve P-224 is not served; use P-256, P-384 or P-521",
 	"RSA 1024":                               "an RSA key of 1024 bits is too weak; use 2048 or more",
+	"for signing certificates":               "the key usage of the certificate lacks digitalSignature",
+	"for key agreement":                      "the key usage of the certificate lacks digitalSignature",
 	"the key of another":                     "tls.key is not the key of the first certificate in tls.crt",
 	"the key of another kind":                "tls.key is not the key of the first certificate in tls.crt",
 	"a chain in the wrong order":             "the certificate of the server comes first",

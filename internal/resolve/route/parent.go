@@ -54,10 +54,10 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 			continue
 		}
 		name := fmt.Sprintf("%s %s", kind, store.Key(namespace, string(ref.Name)))
-		attached, accepted := in.bindParent(v, s, ref, name, parent)
+		attached, conditions := in.bindParent(v, s, ref, name, parent)
 		b.attachments = append(b.attachments, attached...)
 		b.listeners = append(b.listeners, Resolved{Attachments: attached}.ListenerKeys())
-		judged := outcome.Parent{Ref: parentRef(ref), Conditions: []outcome.Condition{accepted}}
+		judged := outcome.Parent{Ref: parentRef(ref), Conditions: conditions}
 		if len(attached) > 0 {
 			judged.Gateway = parent.Gateway
 		}
@@ -112,12 +112,13 @@ func parentKind(ref gwv1.ParentReference) (store.Kind, bool) {
 }
 
 // bindParent tries every listener the reference selects. When none takes the route, those that came closest give the reason.
-func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, name string, parent gateway.Parent) ([]Attachment, outcome.Condition) {
+func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, name string, parent gateway.Parent) ([]Attachment, []outcome.Condition) {
 	if !parent.Accepted {
-		return nil, notAttached(gwv1.RouteReasonNoMatchingParent, name+" is not accepted; see its conditions")
+		return nil, []outcome.Condition{notAttached(gwv1.RouteReasonNoMatchingParent, name+" is not accepted; see its conditions")}
 	}
 	var (
 		attached []Attachment
+		takers   []gateway.ParentListener
 		closest  miss
 		missed   []gateway.ParentListener
 	)
@@ -128,7 +129,7 @@ func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, 
 		found, reached := in.bindListener(v, s, parent.Gateway, l)
 		switch {
 		case reached == missNone:
-			attached = append(attached, found)
+			attached, takers = append(attached, found), append(takers, l)
 		case reached > closest:
 			closest, missed = reached, []gateway.ParentListener{l}
 		case reached == closest:
@@ -137,15 +138,27 @@ func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, 
 	}
 	switch {
 	case len(attached) > 0:
-		return attached, outcome.Condition{
+		return attached, append([]outcome.Condition{{
 			Type: string(gwv1.RouteConditionAccepted), State: outcome.True,
 			Reason: string(gwv1.RouteReasonAccepted), Message: "the route is attached to " + name,
-		}
+		}}, unserved(name, takers)...)
 	case len(missed) == 0:
-		return nil, notAttached(gwv1.RouteReasonNoMatchingParent, nothingSelected(ref, name, parent.Listeners))
+		return nil, []outcome.Condition{notAttached(gwv1.RouteReasonNoMatchingParent, nothingSelected(ref, name, parent.Listeners))}
 	default:
-		return nil, closest.explain(s, name, missed)
+		return nil, []outcome.Condition{closest.explain(s, name, missed)}
 	}
+}
+
+// unserved says that none of the listeners that take a route can be served, if that is so.
+func unserved(name string, takers []gateway.ParentListener) []outcome.Condition {
+	if slices.ContainsFunc(takers, func(l gateway.ParentListener) bool { return l.Usable }) {
+		return nil
+	}
+	which := names(takers, func(l gateway.ParentListener) string { return l.Name })
+	return []outcome.Condition{{
+		Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.ListenerNotProgrammed,
+		Message: fmt.Sprintf("no proxy serves the route: listener %s of %s has no usable certificate; see its condition ResolvedRefs", which, name),
+	}}
 }
 
 // bindListener checks one listener, and says how far the route came.

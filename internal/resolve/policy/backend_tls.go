@@ -15,8 +15,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// ResolvedBackendTLS is what a BackendTLSPolicy asks for, whether or not it is the one that decides. Its spec is refused where the policy can
-// not be served.
+// ResolvedBackendTLS is what a BackendTLSPolicy asks for, whether or not it is the one that decides. Its spec is refused where the policy
+// can not be served.
 type ResolvedBackendTLS = attach.Policy[ir.BackendTLS]
 
 var backendTLSKind = attach.Kind[ir.BackendTLS]{

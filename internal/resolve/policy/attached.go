@@ -7,10 +7,10 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// newPolicy has of a policy what takes part in precedence and status.
-func newPolicy[S any](kind store.Kind, object metav1.Object) attach.Policy[S] {
+// newPolicy is what every policy has: what takes part in precedence and status.
+func newPolicy[S any](kind *attach.Kind[S], object metav1.Object) attach.Policy[S] {
 	return attach.Policy[S]{
-		Ref:        attach.Ref{Kind: string(kind), Namespace: object.GetNamespace(), Name: object.GetName()},
+		Ref:        attach.Ref{Kind: kind.Name, Namespace: object.GetNamespace(), Name: object.GetName()},
 		Created:    object.GetCreationTimestamp().Unix(),
 		Generation: object.GetGeneration(),
 	}

@@ -60,7 +60,7 @@ func BrokenBackendTLS(v *store.View, objects *store.Objects, key string) Resolve
 
 // attachedTLS is all of a policy but what it asks for.
 func attachedTLS(p *gwv1.BackendTLSPolicy) ResolvedBackendTLS {
-	r := newPolicy[ir.BackendTLS](store.BackendTLSPolicy, p)
+	r := newPolicy(&backendTLSKind, p)
 	references := make([]attach.Reference, 0, len(p.Spec.TargetRefs))
 	for _, ref := range p.Spec.TargetRefs {
 		references = append(references, attach.Reference{

@@ -31,7 +31,7 @@ func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedB
 	if !ok {
 		return ResolvedBackendTraffic{}
 	}
-	r := newPolicy[*ir.RetryBudget](store.XBackendTrafficPolicy, p)
+	r := newPolicy(&backendTrafficKind, p)
 	references := make([]attach.Reference, 0, len(p.Spec.TargetRefs))
 	for _, ref := range p.Spec.TargetRefs {
 		references = append(references, attach.Reference{Group: string(ref.Group), Kind: string(ref.Kind), Name: string(ref.Name)})

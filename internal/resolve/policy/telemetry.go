@@ -33,7 +33,7 @@ func Telemetry(v *store.View, objects *store.Objects, key string) ResolvedTeleme
 	if !ok {
 		return ResolvedTelemetry{}
 	}
-	r := newPolicy[*ir.Tracing](store.XTelemetryPolicy, p)
+	r := newPolicy(&telemetryKind, p)
 	references := make([]attach.Reference, 0, len(p.Spec.TargetRefs))
 	for _, ref := range p.Spec.TargetRefs {
 		references = append(references, attach.Reference{Group: string(ref.Group), Kind: string(ref.Kind), Name: string(ref.Name)})

@@ -3,8 +3,6 @@ package policy
 import (
 	"slices"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/attach"
@@ -61,11 +59,4 @@ func (in Inputs) gateways(v *store.View, users Users, t attach.Target) []string 
 		}
 	}
 	return gateways
-}
-
-func gatewayRef(key string) outcome.ParentRef {
-	name := ir.ParseName(key)
-	return outcome.ParentRef{
-		Group: new(gwv1.GroupName), Kind: new(string(store.Gateway)), Namespace: &name.Namespace, Name: name.Name,
-	}
 }

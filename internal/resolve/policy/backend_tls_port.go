@@ -8,7 +8,7 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Inputs are the tables that policies are weighed against each other with.
+// Inputs are the tables that BackendTLSPolicies are weighed against each other with.
 type Inputs struct {
 	Objects  *store.Objects
 	Policies *store.Table[ResolvedBackendTLS]

@@ -30,7 +30,7 @@ func (g *graph) limitBackends(byBackend, byGatewayBackend []store.Source) {
 			if !ok {
 				return nil
 			}
-			return inputs.RetryBudget(v, backend.Target())
+			return inputs.RetryBudget(v, backend)
 		})
 	users := memo.Derive(g.memo, stageBackendUser, byGatewayBackend, deepEqual[string],
 		func(_ *store.View, key string) string {

@@ -10,34 +10,20 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/attach"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// ResolvedBackendTLS is what a BackendTLSPolicy asks for, whether or not it is the one that decides.
-type ResolvedBackendTLS struct {
-	// Key and Created take part in precedence: the older policy wins, then the one whose name sorts first.
-	Key     string
-	Created int64
-	// Targets are in the order of the spec.
-	Targets []Target
-	// TLS is refused where the policy can not be served.
-	TLS ir.BackendTLS
-	// Accepted says why the policy can not be served, ResolvedRefs what is wrong with its references; nil if nothing is.
-	Accepted     *refs.Problem
-	ResolvedRefs *refs.Problem
-	// Ignored are the options that mean nothing to us, sorted.
-	Ignored    []string
-	Generation int64
-}
+// ResolvedBackendTLS is what a BackendTLSPolicy asks for, whether or not it is the one that decides. Its spec is refused where the policy
+// can not be served.
+type ResolvedBackendTLS = attach.Policy[ir.BackendTLS]
 
-// Target is a Service, or one port of it.
-type Target struct {
-	// Service is `namespace/name`. It is empty for a target that is no Service, which Kind then describes.
-	Service string
-	Kind    string
-	// Section is the name of a port, empty for all ports.
-	Section string
+var backendTLSKind = attach.Kind[ir.BackendTLS]{
+	Name:         string(store.BackendTLSPolicy),
+	Targets:      []attach.TargetKind{attach.Services},
+	Settings:     []attach.Setting[ir.BackendTLS]{attach.Whole[ir.BackendTLS]("validation")},
+	ResolvedRefs: true,
 }
 
 // BackendTLS resolves the BackendTLSPolicy of that key.
@@ -46,18 +32,14 @@ func BackendTLS(v *store.View, objects *store.Objects, key string) ResolvedBacke
 	if !ok {
 		return ResolvedBackendTLS{}
 	}
-	r := ResolvedBackendTLS{
-		Key: key, Created: p.CreationTimestamp.Unix(), Targets: targets(p), Generation: p.Generation,
-		TLS: ir.BackendTLS{ServerName: string(p.Spec.Validation.Hostname), SubjectNames: subjectNames(&p.Spec.Validation)},
-	}
-	for _, option := range slices.Sorted(maps.Keys(p.Spec.Options)) {
-		r.Ignored = append(r.Ignored, string(option))
-	}
-	r.takeTrust(v, objects, p)
+	r := attachedTLS(p)
+	r.Spec = ir.BackendTLS{ServerName: string(p.Spec.Validation.Hostname), SubjectNames: subjectNames(&p.Spec.Validation)}
+	from := refs.Origin{Kind: string(store.BackendTLSPolicy), Namespace: p.Namespace}
+	r.Spec.Authorities, r.Accepted, r.ResolvedRefs = trust(v, objects, from, &p.Spec.Validation)
 	if r.Accepted != nil {
-		r.TLS = ir.BackendTLS{Refused: true}
+		r.Spec = ir.BackendTLS{Refused: true}
 	}
-	r.TLS.Origin = string(store.BackendTLSPolicy) + "/" + key
+	r.Spec.Origin = string(store.BackendTLSPolicy) + "/" + key
 	return r
 }
 
@@ -67,24 +49,39 @@ func BrokenBackendTLS(v *store.View, objects *store.Objects, key string) Resolve
 	if !ok {
 		return ResolvedBackendTLS{}
 	}
-	return ResolvedBackendTLS{
-		Key: key, Created: p.CreationTimestamp.Unix(), Targets: targets(p), Generation: p.Generation,
-		TLS:      ir.BackendTLS{Refused: true, Origin: string(store.BackendTLSPolicy) + "/" + key},
-		Accepted: &refs.Problem{Reason: outcome.InternalError, Message: "Gatewright failed to process the policy, so requests are answered 503; please report it as a bug"},
+	r := attachedTLS(p)
+	r.Spec = ir.BackendTLS{Refused: true, Origin: string(store.BackendTLSPolicy) + "/" + key}
+	r.Accepted = &refs.Problem{
+		Reason:  outcome.InternalError,
+		Message: "Gatewright failed to process the policy, so requests are answered 503; please report it as a bug",
 	}
+	return r
 }
 
-func targets(p *gwv1.BackendTLSPolicy) []Target {
-	list := make([]Target, 0, len(p.Spec.TargetRefs))
+// attachedTLS is all of a policy but what it asks for.
+func attachedTLS(p *gwv1.BackendTLSPolicy) ResolvedBackendTLS {
+	r := newPolicy(&backendTLSKind, p)
+	references := make([]attach.Reference, 0, len(p.Spec.TargetRefs))
 	for _, ref := range p.Spec.TargetRefs {
-		t := Target{Kind: strings.TrimPrefix(string(ref.Group)+"/"+string(ref.Kind), "/")}
-		if ref.Group == "" && ref.Kind == "Service" {
-			t.Service = store.Key(p.Namespace, string(ref.Name))
-		}
-		if ref.SectionName != nil {
-			t.Section = string(*ref.SectionName)
-		}
-		list = append(list, t)
+		references = append(references, attach.Reference{
+			Group: string(ref.Group), Kind: string(ref.Kind), Name: string(ref.Name), Section: pointed(ref.SectionName),
+		})
+	}
+	r.Targets, r.Excluded = backendTLSKind.Attach(p.Namespace, "", references)
+	r.Serves = "connections to the targets are secured as the policy says"
+	if len(p.Spec.Options) > 0 {
+		r.Notes = append(r.Notes, "these options mean nothing to Gatewright: "+strings.Join(sortedOptions(p.Spec.Options), ", "))
+	}
+	for _, e := range r.Excluded {
+		r.Notes = append(r.Notes, fmt.Sprintf("a target of kind %s is left out, only a Service can be one", e.Target.GroupKind()))
+	}
+	return r
+}
+
+func sortedOptions(options map[gwv1.AnnotationKey]gwv1.AnnotationValue) []string {
+	list := make([]string, 0, len(options))
+	for _, option := range slices.Sorted(maps.Keys(options)) {
+		list = append(list, string(option))
 	}
 	return list
 }
@@ -103,12 +100,6 @@ func subjectNames(spec *gwv1.BackendTLSPolicyValidation) []ir.SubjectName {
 		}
 	}
 	return names
-}
-
-// takeTrust decides whom to trust.
-func (r *ResolvedBackendTLS) takeTrust(v *store.View, objects *store.Objects, p *gwv1.BackendTLSPolicy) {
-	from := refs.Origin{Kind: string(store.BackendTLSPolicy), Namespace: p.Namespace}
-	r.TLS.Authorities, r.Accepted, r.ResolvedRefs = trust(v, objects, from, &p.Spec.Validation)
 }
 
 // trust names the bundle of the authorities that the references lead to, empty for those of the system. It says why there is nobody to

@@ -10,27 +10,21 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/attach"
 	"github.com/gatewright/gatewright/internal/resolve/header"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// ResolvedTelemetry is what an XTelemetryPolicy asks for, whether or not it is the one that decides.
-type ResolvedTelemetry struct {
-	// Key and Created take part in precedence: the older policy wins, then the one whose name sorts first.
-	Key     string
-	Created int64
-	// Gateways are the targets, `namespace/name`; Others describes those of kinds that can not be one.
-	Gateways []string
-	Others   []string
-	// Tracing is nil where there are to be no spans, or none can be sent. It names no service where the policy does not.
-	Tracing *ir.Tracing
-	// Accepted says why the policy can not be served, ResolvedRefs what is wrong with its reference; nil if nothing is.
-	Accepted     *refs.Problem
-	ResolvedRefs *refs.Problem
-	// Omitted are the attributes that spans do not have, in the order of the spec.
-	Omitted    []string
-	Generation int64
+// ResolvedTelemetry is what an XTelemetryPolicy asks for, whether or not it is the one that decides. Its spec is nil where there are to be
+// no spans, or none can be sent. It names no service where the policy does not.
+type ResolvedTelemetry = attach.Policy[*ir.Tracing]
+
+var telemetryKind = attach.Kind[*ir.Tracing]{
+	Name:         string(store.XTelemetryPolicy),
+	Targets:      []attach.TargetKind{attach.Gateways.Whole()},
+	Settings:     []attach.Setting[*ir.Tracing]{attach.Whole[*ir.Tracing]("tracing")},
+	ResolvedRefs: true,
 }
 
 // Telemetry resolves the XTelemetryPolicy of that key.
@@ -39,48 +33,67 @@ func Telemetry(v *store.View, objects *store.Objects, key string) ResolvedTeleme
 	if !ok {
 		return ResolvedTelemetry{}
 	}
-	r := ResolvedTelemetry{Key: key, Created: p.CreationTimestamp.Unix(), Generation: p.Generation}
+	r := newPolicy(&telemetryKind, p)
+	references := make([]attach.Reference, 0, len(p.Spec.TargetRefs))
 	for _, ref := range p.Spec.TargetRefs {
-		if ref.Group == gwv1.GroupName && ref.Kind == gwv1.Kind(store.Gateway) {
-			r.Gateways = append(r.Gateways, store.Key(p.Namespace, string(ref.Name)))
-		} else {
-			r.Others = append(r.Others, strings.TrimPrefix(string(ref.Group)+"/"+string(ref.Kind), "/"))
-		}
+		references = append(references, attach.Reference{Group: string(ref.Group), Kind: string(ref.Kind), Name: string(ref.Name)})
 	}
+	r.Targets, r.Excluded = telemetryKind.Attach(p.Namespace, "", references)
+	omitted := takeTracing(v, objects, p, &r)
+	r.Serves = "there are no spans, as the policy says"
+	if r.Spec != nil {
+		r.Serves = "requests become spans as the policy says"
+	}
+	if len(omitted) > 0 {
+		r.Notes = append(r.Notes, "these attributes are left out, the proxy does not know them: "+strings.Join(omitted, ", "))
+	}
+	r.Notes = append(r.Notes, telemetryKind.Notes(r.Excluded, "")...)
+	return r
+}
+
+// takeTracing reads which requests become spans, and where those go. It returns the attributes that spans do not have.
+func takeTracing(v *store.View, objects *store.Objects, p *gwxv1alpha1.XTelemetryPolicy, r *ResolvedTelemetry) (omitted []string) {
 	if p.Spec.Tracing.Mode != gwxv1alpha1.TracingModeEnabled {
-		return r
+		return nil
 	}
-	tracing, message := r.tracing(&p.Spec.Tracing)
+	tracing, omitted, message := tracing(&p.Spec.Tracing)
 	if message != "" {
 		r.Accepted = invalid(message)
-		return r
+		return nil
 	}
 	from := refs.Origin{Group: gwxv1alpha1.GroupName, Kind: string(store.XTelemetryPolicy), Namespace: p.Namespace}
 	backend, problem := refs.Backend(v, objects, from, p.Spec.Tracing.Provider.BackendRef, ir.BackendHTTP2)
 	if problem != nil {
-		r.ResolvedRefs = &refs.Problem{Reason: problem.Reason, Message: "tracing.provider.backendRef: " + problem.Message + "; until then there are no spans"}
-		return r
+		r.ResolvedRefs = &refs.Problem{
+			Reason: problem.Reason, Message: "tracing.provider.backendRef: " + problem.Message + "; until then there are no spans",
+		}
+		return omitted
 	}
 	tracing.Backend = backend.Name()
-	r.Tracing = tracing
-	return r
+	r.Spec = tracing
+	return omitted
 }
 
-func (r *ResolvedTelemetry) tracing(spec *gwxv1alpha1.TracingConfig) (*ir.Tracing, string) {
-	t := &ir.Tracing{Service: spec.ServiceName, Span: spec.SpanName, FollowParent: spec.ParentBasedSampling.Mode != gwxv1alpha1.ParentBasedSamplingModeDisabled}
-	var message string
+// tracing reads which requests become spans. It returns the attributes that spans do not have, in the order of the spec, and why the whole
+// can not be served.
+func tracing(spec *gwxv1alpha1.TracingConfig) (t *ir.Tracing, omitted []string, message string) {
+	t = &ir.Tracing{
+		Service: spec.ServiceName, Span: spec.SpanName,
+		FollowParent: spec.ParentBasedSampling.Mode != gwxv1alpha1.ParentBasedSamplingModeDisabled,
+	}
 	if t.Rate, message = fraction("tracing.samplingRate", spec.SamplingRate); message != "" {
-		return nil, message
+		return nil, nil, message
 	}
 	if t.ParentRate, message = fraction("tracing.parentBasedSampling.samplingRate", spec.ParentBasedSampling.SamplingRate); message != "" {
-		return nil, message
+		return nil, nil, message
 	}
 	for _, h := range spec.Provider.Headers {
 		if message := cmp.Or(header.CheckName("tracing.provider.headers:", string(h.Name)), header.CheckValue("the value for header "+string(h.Name), h.Value)); message != "" {
-			return nil, message
+			return nil, nil, message
 		}
 		if strings.Contains(h.Value, "%") {
-			return nil, fmt.Sprintf("the value for header %s of tracing.provider has a per cent sign, which the proxy can not send; use another", h.Name)
+			return nil, nil, fmt.Sprintf(
+				"the value for header %s of tracing.provider has a per cent sign, which the proxy can not send; use another", h.Name)
 		}
 		t.Headers = append(t.Headers, ir.Header{Name: strings.ToLower(string(h.Name)), Value: h.Value})
 	}
@@ -95,12 +108,12 @@ func (r *ResolvedTelemetry) tracing(spec *gwxv1alpha1.TracingConfig) (*ir.Tracin
 			attribute.Key = a.AttributeKey
 		}
 		if attribute == (ir.SpanAttribute{Name: string(a.Name)}) || (attribute.Key != "" && !served(attribute.Key)) {
-			r.Omitted = append(r.Omitted, fmt.Sprintf("%s (%s %s)", a.Name, a.SourceType, a.AttributeKey))
+			omitted = append(omitted, fmt.Sprintf("%s (%s %s)", a.Name, a.SourceType, a.AttributeKey))
 			continue
 		}
 		t.Attributes = append(t.Attributes, attribute)
 	}
-	return t, ""
+	return t, omitted, ""
 }
 
 // served says whether a proxy can tell what an attribute of OpenTelemetry asks for.
@@ -123,8 +136,4 @@ func fraction(field string, f *gwv1.Fraction) (ir.Fraction, string) {
 		return ir.Fraction{}, fmt.Sprintf("%s %d/%d is not a share of a whole; use a numerator from 0 to the denominator", field, f.Numerator, denominator)
 	}
 	return ir.Fraction{Numerator: uint32(f.Numerator), Denominator: uint32(denominator)}, ""
-}
-
-func (r ResolvedTelemetry) before(other ResolvedTelemetry) bool {
-	return cmp.Or(cmp.Compare(r.Created, other.Created), cmp.Compare(r.Key, other.Key)) < 0
 }

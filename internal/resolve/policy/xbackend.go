@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/attach"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -98,7 +99,7 @@ func (r ResolvedXBackend) Outcome(gateways []string) outcome.Policy {
 		accepted.Message += "; " + r.Partial.Message
 	}
 	for _, gateway := range gateways {
-		o.Ancestors = append(o.Ancestors, outcome.Parent{Ref: gatewayRef(gateway), Conditions: []outcome.Condition{accepted}})
+		o.Ancestors = append(o.Ancestors, outcome.Parent{Ref: attach.GatewayRef(gateway), Conditions: []outcome.Condition{accepted}})
 	}
 	return o
 }

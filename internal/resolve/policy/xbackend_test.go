@@ -88,8 +88,8 @@ func TestTelemetry(t *testing.T) {
 			if r.ResolvedRefs != nil {
 				resolved = r.ResolvedRefs.Reason
 			}
-			if accepted != c.accepted || resolved != c.resolved || (r.Tracing != nil) != c.spans {
-				t.Errorf("got %q, %q, %+v", accepted, resolved, r.Tracing)
+			if accepted != c.accepted || resolved != c.resolved || (r.Spec != nil) != c.spans {
+				t.Errorf("got %q, %q, %+v", accepted, resolved, r.Spec)
 			}
 		})
 	}

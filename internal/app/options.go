@@ -88,7 +88,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.HealthAddress, "health-address", ":8081", "address of /healthz and /readyz")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of /metrics, 0 for none")
 	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
-	flags.StringVar(&o.Image, "image", "", "image of this program, which each proxy runs to finish before it ends (default: none, proxies only pause)")
+	flags.StringVar(&o.Image, "image", "", "image of this program, with the one that each proxy runs to finish before it ends (default: none, proxies only pause)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
 	flags.StringSliceVar(&o.IPFamilies, "ip-families", nil,
 		"IP families of the cluster's pods, IPv4 or IPv6 or both, the preferred one first (default: those of $POD_IPS)")
@@ -104,7 +104,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.PanicFor, "panic-for", "", "for tests: have a stage of the pipeline panic for keys, as <stage>=<part of a key>")
 	_ = flags.MarkHidden("panic-for")
-	command.AddCommand(drainCommand(), installCommand())
+	command.AddCommand(installCommand())
 	return command
 }
 

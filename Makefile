@@ -36,8 +36,8 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} FNR == 1 && NR > 1 {print "\nThe test cluster"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build the controller into bin/
-	go build -trimpath -o bin/gatewright ./cmd/gatewright
+build: ## Build the controller and the drain program of proxies into bin/
+	go build -trimpath -o bin/ ./cmd/gatewright ./cmd/gatewright-drain
 
 .PHONY: test
 test: $(GOTESTSUM) ## Run the unit and property tests with the race detector, and the long property tests without it

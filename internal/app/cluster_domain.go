@@ -3,18 +3,17 @@ package app
 import (
 	"os"
 	"strings"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
-const (
-	resolvConf           = "/etc/resolv.conf"
-	defaultClusterDomain = "cluster.local"
-)
+const resolvConf = "/etc/resolv.conf"
 
 // detectClusterDomain reads the cluster's DNS domain from the search list that the kubelet gives every pod: `svc.<domain>` is on it.
 func detectClusterDomain(path string) string {
 	text, err := os.ReadFile(path) //nolint:gosec // the path is a constant, or a test's
 	if err != nil {
-		return defaultClusterDomain
+		return ir.DefaultClusterDomain
 	}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
@@ -27,5 +26,5 @@ func detectClusterDomain(path string) string {
 			}
 		}
 	}
-	return defaultClusterDomain
+	return ir.DefaultClusterDomain
 }

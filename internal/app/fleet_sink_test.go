@@ -50,7 +50,7 @@ func TestAForgedWorkloadIsNoFleet(t *testing.T) {
 	name := ir.Name{Namespace: "shop", Name: "edge"}
 	abroad := ir.Fleet{Name: ir.SystemFleetName(name, "c"), Abroad: systemNamespace, Placed: systemNamespace, UID: "u", Class: "c"}
 	forged := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "x", Labels: map[string]string{render.ManagedByLabel: render.ManagedBy},
+		Namespace: "shop", Name: "x", Labels: map[string]string{ir.ManagedByLabel: ir.ManagedBy},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "gateway.networking.k8s.io/v1", Kind: "Gateway", Name: "edge", UID: "u", Controller: new(true)}},
 	}}
 	genuine := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{

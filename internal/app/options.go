@@ -84,11 +84,11 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "namespace that Gatewright runs in (default $POD_NAMESPACE)")
 	flags.StringVar(&o.ServiceAccount, "service-account", "gatewright", "ServiceAccount, in that namespace, of every replica of Gatewright")
 	flags.StringVar(&o.TokenFile, "token-file", "/var/run/secrets/gatewright.dev/xds/token", "file with the token of that ServiceAccount, by which other replicas know this one")
-	flags.StringVar(&o.XDSAddress, "xds-address", ":18000", "address that proxies get their configuration from, over TLS")
+	flags.StringVar(&o.XDSAddress, "xds-address", fmt.Sprintf(":%d", render.DefaultXDSPort), "address that proxies get their configuration from, over TLS")
 	flags.StringVar(&o.HealthAddress, "health-address", ":8081", "address of /healthz and /readyz")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of /metrics, 0 for none")
-	flags.StringVar(&o.ProxyImage, "proxy-image", "docker.io/envoyproxy/envoy:distroless-v1.40.0", "image of the proxies")
-	flags.StringVar(&o.Image, "image", "", "image of this program, which each proxy runs to finish before it ends (default: none, proxies only pause)")
+	flags.StringVar(&o.ProxyImage, "proxy-image", render.DefaultImage, "image of the proxies")
+	flags.StringVar(&o.Image, "image", "", "image of this program, with the one that each proxy runs to finish before it ends (default: none, proxies only pause)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "", "DNS domain of the cluster (default: read from /etc/resolv.conf)")
 	flags.StringSliceVar(&o.IPFamilies, "ip-families", nil,
 		"IP families of the cluster's pods, IPv4 or IPv6 or both, the preferred one first (default: those of $POD_IPS)")
@@ -104,7 +104,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.PanicFor, "panic-for", "", "for tests: have a stage of the pipeline panic for keys, as <stage>=<part of a key>")
 	_ = flags.MarkHidden("panic-for")
-	command.AddCommand(drainCommand(), installCommand())
+	command.AddCommand(installCommand())
 	return command
 }
 

@@ -88,28 +88,3 @@ func TestPressure(t *testing.T) {
 		t.Errorf("with pressure: %q, %v", read(), err)
 	}
 }
-
-func TestInstall(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path+".new", []byte("interrupted"), 0o400); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // a pod may be started again
-		if err := drain.Install(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.Stat(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.Stat(path)
-	if err != nil || got.Size() != want.Size() || got.Mode().Perm() != 0o550 {
-		t.Errorf("got %v, %v", got, err)
-	}
-}

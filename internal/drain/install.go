@@ -8,15 +8,11 @@ import (
 	"os"
 )
 
-// Install puts this program at a path where a container whose image does not have it can run it.
-func Install(path string) (err error) {
-	self, err := os.Executable()
+// Install copies a program to a path where a container whose image does not have it can run it.
+func Install(program, path string) (err error) {
+	from, err := os.Open(program) //nolint:gosec // who calls says what
 	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	from, err := os.Open(self) //nolint:gosec // this program
-	if err != nil {
-		return fmt.Errorf("open this program: %w", err)
+		return fmt.Errorf("open the program: %w", err)
 	}
 	defer func() { _ = from.Close() }()
 	// One that was interrupted may have left it, and nobody may write to it.

@@ -17,9 +17,6 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// fieldOwner is the name under which Gatewright owns fields of the objects it applies.
-const fieldOwner = "gatewright"
-
 // apply writes the files of one object, which exists.
 func (p *Plane) apply(ctx context.Context, gateway ir.Gateway, object render.FileObject, files map[string][]byte) error {
 	labels, owners := render.FilesMetadata(gateway)
@@ -29,7 +26,7 @@ func (p *Plane) apply(ctx context.Context, gateway ir.Gateway, object render.Fil
 	} else {
 		wanted = applycorev1.ConfigMap(object.Name, gateway.Name.Namespace).WithLabels(labels).WithOwnerReferences(owners...).WithBinaryData(files)
 	}
-	if err := p.Client.Apply(ctx, wanted, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+	if err := p.Client.Apply(ctx, wanted, client.FieldOwner(render.FieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", describe(object, gateway), explain(err))
 	}
 	return nil
@@ -48,7 +45,7 @@ func (p *Plane) create(ctx context.Context, gateway ir.Gateway, object render.Fi
 	if object.Secret {
 		empty = &corev1.Secret{ObjectMeta: meta}
 	}
-	err := p.Client.Create(ctx, empty, client.FieldOwner(fieldOwner))
+	err := p.Client.Create(ctx, empty, client.FieldOwner(render.FieldOwner))
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s exists and is not of Gateway %s; rename the Gateway or remove it", describe(object, gateway), gateway.Name)
@@ -71,7 +68,7 @@ func explain(err error) error {
 // read gives the files of a fleet that are in the cluster, together and by object.
 func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte, map[render.FileObject]map[string][]byte, error) {
 	ours := []client.ListOption{client.InNamespace(gateway.Name.Namespace), client.MatchingLabels{
-		render.ManagedByLabel: render.ManagedBy, render.FilesLabel: render.LabelValue(gateway.Fleet.Name),
+		ir.ManagedByLabel: ir.ManagedBy, render.FilesLabel: render.LabelValue(gateway.Fleet.Name),
 	}}
 	objects := map[render.FileObject]map[string][]byte{}
 	maps := &corev1.ConfigMapList{}

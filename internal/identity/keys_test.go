@@ -204,8 +204,8 @@ func TestTokensThatAnybodyCanMakeHoldNobodyUp(t *testing.T) {
 		}
 		flood("10.0.0.3")
 		flood("10.0.0.4")
-		if away := flood("10.0.0.5"); away != 200 || len(verifier.reviews.pending) != maxUnchecked {
-			t.Errorf("when there is no room, %d are turned away, and %d are waited for", away, len(verifier.reviews.pending))
+		if away := flood("10.0.0.5"); away != 200 || verifier.reviews.unchecked.count != maxUnchecked {
+			t.Errorf("when there is no room, %d are turned away, and %d are waited for", away, verifier.reviews.unchecked.count)
 		}
 		if asked := api.count(); asked != maxReviews {
 			t.Errorf("%d reviews are under way", asked)

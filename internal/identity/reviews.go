@@ -8,6 +8,9 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 const (
@@ -44,32 +47,38 @@ type key [sha256.Size]byte
 type reviews struct {
 	reviewer Reviewer
 	audience string
-	now      func() time.Time
+	now      clock
 	log      *slog.Logger
 
-	mu       sync.Mutex
-	accepted *recent
-	refused  *recent
-	pending  map[key]*pending
+	// accepted and refused hold an [answer] for each [key].
+	accepted, refused *cache.LRUExpireCache
+	// flights are the reviews under way, each for everybody who waits for it.
+	flights singleflight.Group
+
+	// mu is for what the lanes count.
+	mu sync.Mutex
 	// checked and unchecked are the lanes of tokens whose signature was checked, and of others.
 	checked, unchecked *lane
 }
 
-// pending is a review under way, for everybody who waits for it.
-type pending struct {
-	done   chan struct{}
+// answer is what was said of a token, and when.
+type answer struct {
 	review Review
-	err    error
-	lane   *lane
-	source string
+	at     time.Time
 }
+
+// clock is a [cache.Clock].
+type clock func() time.Time
+
+func (c clock) Now() time.Time { return c() }
 
 var errFull = errors.New("too many reviews are waited for")
 
 func newReviews(config Config) *reviews {
+	now := clock(config.Now)
 	return &reviews{
-		reviewer: config.Reviewer, audience: config.Audience, now: config.Now, log: config.Log,
-		accepted: newRecent(maxAccepted), refused: newRecent(maxRefused), pending: map[key]*pending{},
+		reviewer: config.Reviewer, audience: config.Audience, now: now, log: config.Log,
+		accepted: cache.NewLRUExpireCacheWithClock(maxAccepted, now), refused: cache.NewLRUExpireCacheWithClock(maxRefused, now),
 		checked: newLane(maxChecked, maxChecked), unchecked: newLane(maxUnchecked, maxOfSource),
 	}
 }
@@ -77,113 +86,108 @@ func newReviews(config Config) *reviews {
 // of gives the review of a token that ends at a time. It waits no longer than the caller does.
 func (r *reviews) of(ctx context.Context, token string, checked bool, expires time.Time) (Review, error) {
 	k := key(sha256.Sum256([]byte(token)))
-	known, ok, p := r.begin(ctx, k, token, checked, expires)
-	switch {
-	case p == nil && ok:
+	known, ok := r.known(k)
+	if ok && r.fresh(known) {
 		return known.review, nil
-	case p == nil:
-		return Review{}, errFull
-	case !ok:
-		return p.wait(ctx)
+	}
+	// Others may wait for it too, so it does not end with this caller.
+	unending := context.WithoutCancel(ctx)
+	flight := r.flights.DoChan(string(k[:]), func() (any, error) { return r.review(unending, k, token, checked, expires) })
+	if !ok {
+		return wait(ctx, flight)
 	}
 	patient, cancel := context.WithTimeout(ctx, knownPatience)
 	defer cancel()
-	if review, err := p.wait(patient); err == nil {
+	if review, err := wait(patient, flight); err == nil {
 		return review, nil
 	}
 	return known.review, nil
 }
 
-// begin gives what is known of a token, and the review under way if that is not fresh and there is room for one.
-func (r *reviews) begin(ctx context.Context, k key, token string, checked bool, expires time.Time) (answer, bool, *pending) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := r.now()
-	known, ok := r.known(k, now)
-	if ok && now.Sub(known.at) < freshFor {
-		return known, true, nil
-	}
-	p := r.pending[k]
-	if p != nil {
-		return known, ok, p
-	}
-	p = &pending{done: make(chan struct{}), lane: r.unchecked, source: sourceOf(ctx)}
-	if checked || ok {
-		p.lane = r.checked
-	}
-	if !p.lane.enter(p.source) {
-		return known, ok, nil
-	}
-	r.pending[k] = p
-	// Others may wait for it too, so it does not end with this caller.
-	go r.ask(context.WithoutCancel(ctx), p.lane.patience(), k, p, token, expires)
-	return known, ok, p
-}
-
-func (p *pending) wait(ctx context.Context) (Review, error) {
+func wait(ctx context.Context, flight <-chan singleflight.Result) (Review, error) {
 	select {
-	case <-p.done:
-		return p.review, p.err
+	case result := <-flight:
+		review, _ := result.Val.(Review)
+		return review, result.Err
 	case <-ctx.Done():
 		return Review{}, fmt.Errorf("waiting for a review: %w", ctx.Err())
 	}
 }
 
 // known is what is remembered of a token and still holds.
-func (r *reviews) known(k key, now time.Time) (answer, bool) {
-	if known, ok := r.accepted.get(k); ok {
-		if now.Before(known.expires) {
-			return known, true
-		}
-		r.accepted.remove(k)
+func (r *reviews) known(k key) (answer, bool) {
+	found, ok := r.accepted.Get(k)
+	if !ok {
+		found, _ = r.refused.Get(k)
 	}
-	if known, ok := r.refused.get(k); ok {
-		if now.Sub(known.at) < refusedFor {
-			return known, true
-		}
-		r.refused.remove(k)
-	}
-	return answer{}, false
+	known, ok := found.(answer)
+	return known, ok
 }
 
-func (r *reviews) ask(ctx context.Context, patience time.Duration, k key, p *pending, token string, expires time.Time) {
-	review, asked, err := p.lane.review(ctx, patience, func(ctx context.Context) (Review, error) {
+func (r *reviews) fresh(known answer) bool { return r.now().Sub(known.at) < freshFor }
+
+// review asks about a token if there is room for one more in its lane. One review at a time is under way for each token.
+func (r *reviews) review(ctx context.Context, k key, token string, checked bool, expires time.Time) (Review, error) {
+	known, ok := r.known(k)
+	if ok && r.fresh(known) { // by a review that ended after the caller had looked
+		return known.review, nil
+	}
+	in, source := r.unchecked, sourceOf(ctx)
+	if checked || ok {
+		in = r.checked
+	}
+	patience, entered := r.enter(in, source)
+	if !entered {
+		return Review{}, errFull
+	}
+	review, asked, err := in.review(ctx, patience, func(ctx context.Context) (Review, error) {
 		return r.reviewer.Review(ctx, token, r.audience)
 	})
-	p.review, p.err = review, err
-	changed := r.conclude(k, p, asked, expires)
-	close(p.done)
+	if err == nil {
+		r.remember(k, review, expires)
+	}
+	changed := r.leave(in, source, asked, err)
 	switch {
-	case changed && p.err != nil:
-		r.log.Error("tokens of proxies can not be reviewed, only known ones are accepted", "error", p.err)
+	case changed && err != nil:
+		r.log.Error("tokens of proxies can not be reviewed, only known ones are accepted", "error", err)
 	case changed:
 		r.log.Info("tokens of proxies are reviewed again")
 	}
+	return review, err
 }
 
-// conclude takes note of what became of a review, and says whether that is another thing than became of the one before.
-func (r *reviews) conclude(k key, p *pending, asked bool, expires time.Time) bool {
+// enter takes a place in a lane, and says how long a review is waited for there.
+func (r *reviews) enter(in *lane, source string) (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.pending, k)
-	p.lane.leave(p.source)
-	failing := p.lane.failures > 0
-	switch {
-	case p.err == nil:
-		r.remember(k, answer{review: p.review, at: r.now(), expires: expires})
-		p.lane.failures = 0
-	case asked:
-		p.lane.failures++
-	}
-	return failing != (p.lane.failures > 0)
+	return in.patience(), in.enter(source)
 }
 
-func (r *reviews) remember(k key, a answer) {
-	if a.review.Refusal == "" {
-		r.refused.remove(k)
-		r.accepted.put(k, a)
+// leave takes note of what became of a review, and says whether that is another thing than became of the one before.
+func (r *reviews) leave(in *lane, source string, asked bool, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	in.leave(source)
+	failing := in.failures > 0
+	switch {
+	case err == nil:
+		in.failures = 0
+	case asked:
+		in.failures++
+	}
+	return failing != (in.failures > 0)
+}
+
+// remember keeps an answer for as long as it may be used. The caches keep what they have until after its last instant, at which a token
+// has ended: so they are told to keep it for an instant less.
+func (r *reviews) remember(k key, review Review, expires time.Time) {
+	now := r.now()
+	a := answer{review: review, at: now}
+	if review.Refusal == "" {
+		r.refused.Remove(k)
+		r.accepted.Add(k, a, expires.Sub(now)-time.Nanosecond)
 		return
 	}
-	r.accepted.remove(k)
-	r.refused.put(k, a)
+	r.accepted.Remove(k)
+	r.refused.Add(k, a, refusedFor-time.Nanosecond)
 }

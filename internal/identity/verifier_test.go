@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -273,25 +274,68 @@ func TestAFloodIsNotPassedOn(t *testing.T) {
 		}
 		time.Sleep(2 * reviewTimeout) // for a slot, and for an answer
 		synctest.Wait()
-		if len(verifier.reviews.pending) != 0 {
-			t.Errorf("%d are still waited for", len(verifier.reviews.pending))
+		if waiting := verifier.reviews.checked.count + verifier.reviews.unchecked.count; waiting != 0 {
+			t.Errorf("%d are still waited for", waiting)
 		}
 	})
 }
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	t.Parallel()
-	recent := newRecent(3)
-	for i := range byte(5) {
-		recent.put(key{i}, answer{})
-		recent.get(key{0})
+	for _, test := range []struct {
+		name  string
+		limit int
+		as    Review
+	}{
+		{"accepted", maxAccepted, Review{Account: edge}},
+		{"refused", maxRefused, Review{Refusal: "no"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newReviews(Config{Now: time.Now})
+			end := time.Now().Add(time.Hour)
+			token := func(i int) (k key) {
+				binary.BigEndian.PutUint32(k[:], uint32(i))
+				return k
+			}
+			for i := range test.limit + 2 {
+				r.remember(token(i), test.as, end)
+				r.known(token(0)) // used all the time
+			}
+			if got := len(r.accepted.Keys()) + len(r.refused.Keys()); got != test.limit {
+				t.Errorf("%d are remembered, want %d", got, test.limit)
+			}
+			for i, want := range map[int]bool{0: true, 1: false, 2: false, 3: true, test.limit + 1: true} {
+				if _, got := r.known(token(i)); got != want {
+					t.Errorf("%d is remembered: %v, want %v", i, got, want)
+				}
+			}
+		})
 	}
-	if len(recent.by) != 3 || recent.order.Len() != 3 {
-		t.Errorf("%d are remembered", len(recent.by))
-	}
-	for i, want := range []bool{true, false, false, true, true} {
-		if _, got := recent.get(key{byte(i)}); got != want {
-			t.Errorf("%d is remembered: %v, want %v", i, got, want)
+}
+
+func TestNothingIsRememberedBeyondItsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newReviews(Config{Now: time.Now})
+		end := time.Now().Add(time.Hour)
+		r.remember(key{1}, Review{Account: edge}, end)
+		r.remember(key{2}, Review{Refusal: "no"}, end)
+		remembered := func(want1, want2 bool) {
+			t.Helper()
+			_, got1 := r.known(key{1})
+			_, got2 := r.known(key{2})
+			if got1 != want1 || got2 != want2 {
+				t.Errorf("the accepted one is remembered: %v, want %v; the refused one: %v, want %v", got1, want1, got2, want2)
+			}
 		}
-	}
+		time.Sleep(refusedFor - time.Nanosecond)
+		remembered(true, true)
+		time.Sleep(time.Nanosecond)
+		remembered(true, false)
+		time.Sleep(time.Until(end) - time.Nanosecond)
+		remembered(true, false)
+		time.Sleep(time.Nanosecond)
+		remembered(false, false)
+	})
 }

@@ -77,6 +77,15 @@ const (
 	OwnerAnnotation = "gatewright.dev/gateway"
 )
 
+// ManagedByLabel is [ManagedBy] on every object that Gatewright makes.
+const (
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedBy      = "gatewright"
+)
+
+// ReadyPort is where every proxy answers its readiness probe, and serves its metrics. No listener can have it.
+const ReadyPort = 19001
+
 // InstanceLabel holds the name of the fleet on its pods, so that a Service finds them.
 const InstanceLabel = "app.kubernetes.io/instance"
 

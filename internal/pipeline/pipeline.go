@@ -107,19 +107,7 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 	}
 	q.panicked = panicked
 	p.config = &lane{
-		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m, panicked: panicked,
-		publish: func(b batch, report memo.Report) {
-			q.remember()
-			changes, flaws := g.resourceChanges()
-			to.Proofs.Reach(to.Proxies.Apply(changes), b.since)
-			p.tell(flaws)
-			q.failures.update(report)
-			q.failures.replace(changes, flaws)
-			g.publishFleets(to.Fleets)
-			g.publishSelectors(to.Selectors)
-			g.publishStatuses(to.Statuses)
-			q.publish(changes)
-		},
+		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m, panicked: panicked, publish: p.publish,
 	}
 	q.again = p.config.inbox.again
 	p.idle = newIdleness(p.config.inbox.idle)

@@ -14,6 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
@@ -165,7 +166,7 @@ func parentName(ref gwv1.ParentReference) string {
 	if ref.Namespace != nil {
 		name = string(*ref.Namespace) + "/" + name
 	}
-	name = string(valueOr(ref.Kind, "Gateway")) + " " + name
+	name = string(ptr.Deref(ref.Kind, "Gateway")) + " " + name
 	if ref.SectionName != nil {
 		name += ", listener " + string(*ref.SectionName)
 	}

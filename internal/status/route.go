@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -51,11 +52,11 @@ func withPlainName(conditions []outcome.Condition) []outcome.Condition {
 // without a section or a namespace is two parents.
 func sameParent(stored gwv1.ParentReference, wanted outcome.ParentRef) bool {
 	return string(stored.Name) == wanted.Name &&
-		valueOr(stored.Group, gwv1.GroupName) == gwv1.Group(valueOr(wanted.Group, gwv1.GroupName)) &&
-		valueOr(stored.Kind, "Gateway") == gwv1.Kind(valueOr(wanted.Kind, "Gateway")) &&
-		samePointed(stored.Namespace, as[gwv1.Namespace](wanted.Namespace)) &&
-		samePointed(stored.SectionName, as[gwv1.SectionName](wanted.SectionName)) &&
-		samePointed(stored.Port, wanted.Port)
+		ptr.Deref(stored.Group, gwv1.GroupName) == gwv1.Group(ptr.Deref(wanted.Group, gwv1.GroupName)) &&
+		ptr.Deref(stored.Kind, "Gateway") == gwv1.Kind(ptr.Deref(wanted.Kind, "Gateway")) &&
+		ptr.Equal(stored.Namespace, as[gwv1.Namespace](wanted.Namespace)) &&
+		ptr.Equal(stored.SectionName, as[gwv1.SectionName](wanted.SectionName)) &&
+		ptr.Equal(stored.Port, wanted.Port)
 }
 
 func parentReference(ref outcome.ParentRef) gwv1.ParentReference {
@@ -74,18 +75,4 @@ func as[T ~string](text *string) *T {
 		return nil
 	}
 	return new(T(*text))
-}
-
-func valueOr[T any](pointer *T, otherwise T) T {
-	if pointer == nil {
-		return otherwise
-	}
-	return *pointer
-}
-
-func samePointed[T comparable](a, b *T) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }

@@ -91,7 +91,7 @@ func loadBaseImages(ctx context.Context, l layout) error {
 	return nil
 }
 
-// loadGatewright builds the controller from the checkout and loads it.
+// loadGatewright builds the controller and the program that proxies take from its image, and loads both.
 func loadGatewright(ctx context.Context, l layout) error {
 	if !exists(filepath.Join(l.root, "cmd", "gatewright")) {
 		fmt.Println("          image gatewright: skipped, there is no cmd/gatewright in this checkout")
@@ -101,10 +101,17 @@ func loadGatewright(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
+	drain, err := buildHere(ctx, l, l.root, "./cmd/gatewright-drain", "gatewright-drain")
+	if err != nil {
+		return err
+	}
 	return image{
 		names:      []string{gatewrightRepository + ":" + gatewrightTag},
 		entrypoint: "/gatewright",
-		files:      []file{{path: "/gatewright", from: binary, mode: 0o755}},
+		files: []file{
+			{path: "/gatewright", from: binary, mode: 0o755},
+			{path: "/gatewright-drain", from: drain, mode: 0o755},
+		},
 	}.load(ctx, l)
 }
 

@@ -15,12 +15,8 @@ import (
 	"github.com/gatewright/gatewright/internal/tasks"
 )
 
-const (
-	// FieldOwner is the name under which Gatewright owns fields of the objects it applies.
-	FieldOwner = "gatewright"
-	// ScaleOwner is the one under which it owns the number of proxies. It says a number, or nothing at all.
-	ScaleOwner = "gatewright-scale"
-)
+// ScaleOwner is the name under which Gatewright owns the number of proxies. It says a number, or nothing at all.
+const ScaleOwner = render.FieldOwner + "-scale"
 
 // workers is how many fleets are brought to the cluster at once.
 const workers = 4

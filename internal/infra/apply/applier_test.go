@@ -256,7 +256,7 @@ func TestANewAuthorityReachesTheFleet(t *testing.T) {
 func TestObjectsThatExist(t *testing.T) {
 	t.Parallel()
 	const foreign = "shop/edge: Service shop/edge-gatewright exists and is not Gatewright's; rename the Gateway or remove it"
-	labels := map[string]string{render.ManagedByLabel: render.ManagedBy, render.GatewayNameLabel: "edge"}
+	labels := map[string]string{ir.ManagedByLabel: ir.ManagedBy, render.GatewayNameLabel: "edge"}
 	controller := func(kind, name string, uid types.UID) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: uid, Controller: new(true)}}
 	}
@@ -268,7 +268,7 @@ func TestObjectsThatExist(t *testing.T) {
 		{"one that nobody controls is left alone", metav1.ObjectMeta{}, foreign},
 		{"one of another controller is left alone", metav1.ObjectMeta{OwnerReferences: controller("Shop", "edge", "uid-9")}, foreign},
 		{"one of another Gateway is left alone", metav1.ObjectMeta{
-			Labels:          map[string]string{render.ManagedByLabel: render.ManagedBy, render.GatewayNameLabel: "other"},
+			Labels:          map[string]string{ir.ManagedByLabel: ir.ManagedBy, render.GatewayNameLabel: "other"},
 			OwnerReferences: controller("Gateway", "other", "uid-9"),
 		}, foreign},
 		{"one of an earlier Gateway is waited for", metav1.ObjectMeta{Labels: labels, OwnerReferences: controller("Gateway", "edge", "uid-0")}, "shop/edge: Service " +

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
@@ -72,7 +73,7 @@ func (r record) holds(seen sighting, owner string) bool {
 func (s sighting) changedBy() string {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range s.object.ManagedFields {
-		if entry.Manager != FieldOwner && entry.Manager != ScaleOwner && entry.Subresource == "" && (last.Time == nil || last.Time.Before(entry.Time)) {
+		if entry.Manager != render.FieldOwner && entry.Manager != ScaleOwner && entry.Subresource == "" && (last.Time == nil || last.Time.Before(entry.Time)) {
 			last = entry
 		}
 	}
@@ -153,7 +154,7 @@ func (a *Applier) Observed(gateway ir.Name, kind string, object *metav1.PartialO
 func (a *Applier) compare(gateway ir.Name, fleet *fleet) {
 	now := time.Now()
 	for key, record := range fleet.applied {
-		kind, owner := key, FieldOwner
+		kind, owner := key, render.FieldOwner
 		if key == scaleKey {
 			kind, owner = deploymentKind, ScaleOwner
 		}

@@ -214,7 +214,7 @@ func TestRecords(t *testing.T) {
 	object := func(uid types.UID, version string, entries ...metav1.ManagedFieldsEntry) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version, ManagedFields: entries}}
 	}
-	ours, number := entry(FieldOwner, "", "{a,b}", 1), entry(ScaleOwner, "", "{replicas}", 1)
+	ours, number := entry(render.FieldOwner, "", "{a,b}", 1), entry(ScaleOwner, "", "{replicas}", 1)
 	applied := object("1", "100", ours, number)
 	for _, c := range []struct {
 		name                  string
@@ -223,9 +223,9 @@ func TestRecords(t *testing.T) {
 	}{
 		{"the same", object("1", "100", ours, number), false, true, true},
 		{"status", object("1", "200", ours, number, entry("kubelet", "status", "{c}", 2)), false, true, true},
-		{"a field of ours is somebody else's", object("1", "200", entry(FieldOwner, "", "{a}", 1), number, entry("x", "", "{b}", 2)), false, false, true},
+		{"a field of ours is somebody else's", object("1", "200", entry(render.FieldOwner, "", "{a}", 1), number, entry("x", "", "{b}", 2)), false, false, true},
 		{"the number is an autoscaler's", object("1", "200", ours, entry("hpa", "scale", "{replicas}", 2)), false, true, false},
-		{"somebody applied in our name", object("1", "200", entry(FieldOwner, "", "{a,b}", 2), number), false, false, true},
+		{"somebody applied in our name", object("1", "200", entry(render.FieldOwner, "", "{a,b}", 2), number), false, false, true},
 		{"it was seen before it was applied", object("1", "99"), false, true, true},
 		{"versions of ten digits are numbers", object("1", "1000000000"), false, false, false},
 		{"another object of this name", object("2", "200", ours, number), false, false, false},
@@ -235,7 +235,7 @@ func TestRecords(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			seen := sighting{object: c.seen, gone: c.gone}
-			if got := recordOf(digest{}, applied, FieldOwner).holds(seen, FieldOwner); got != c.fields {
+			if got := recordOf(digest{}, applied, render.FieldOwner).holds(seen, render.FieldOwner); got != c.fields {
 				t.Errorf("our fields are as they were applied: %t", got)
 			}
 			if got := recordOf(digest{}, applied, ScaleOwner).holds(seen, ScaleOwner); got != c.replica {

@@ -107,7 +107,7 @@ func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 // apply sends one object if it is not what was sent last, and if what is there may be replaced.
 func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, object render.Object) error {
 	kind := *object.GetKind()
-	err := a.send(ctx, fleet, kind, FieldOwner, object, func() (precondition, error) {
+	err := a.send(ctx, fleet, kind, render.FieldOwner, object, func() (precondition, error) {
 		return a.guard(ctx, gateway, object, fleet.applied[kind].uid)
 	})
 	if err == nil {

@@ -119,7 +119,7 @@ func TestOnlyObjectsOfTheFleetAreRemoved(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Gateway", Name: "edge", UID: "uid-1", Controller: new(true)}},
 		}}
 		ours := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: "edge-gatewright", Labels: map[string]string{render.ManagedByLabel: render.ManagedBy},
+			Namespace: "shop", Name: "edge-gatewright", Labels: map[string]string{ir.ManagedByLabel: ir.ManagedBy},
 			OwnerReferences: unlabelled.OwnerReferences,
 		}}
 		w := newWorld(t, foreign, unlabelled, ours)

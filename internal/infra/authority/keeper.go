@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pki"
 )
 
@@ -76,7 +77,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, authority *pk
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: k.Namespace,
 				Name:      SecretName,
-				Labels:    map[string]string{"app.kubernetes.io/managed-by": "gatewright"},
+				Labels:    map[string]string{ir.ManagedByLabel: ir.ManagedBy},
 			},
 			Data: data,
 		}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/gatewright/gatewright/internal/drain"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
@@ -49,7 +50,7 @@ func anchor() (*listenerv3.Listener, error) {
 	}
 	return &listenerv3.Listener{
 		Name:       anchorListener,
-		StatPrefix: ownListener + anchorListener,
+		StatPrefix: drain.OwnListener + anchorListener,
 		BindToPort: wrapperspb.Bool(false),
 		Address:    socketAddress("127.0.0.1", anchorPort),
 		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{

@@ -41,9 +41,6 @@ func drainOf(gateway ir.Gateway) drainTimes {
 	return drainTimes{quiet: delay, spread: max(timeout*2/3, time.Second).Truncate(time.Second), timeout: delay + timeout}
 }
 
-// ownListener begins the names of the statistics of listeners that are not for clients.
-const ownListener = "gatewright-"
-
 const (
 	helperDirectory = "/run/gatewright"
 	helperProgram   = helperDirectory + "/gatewright"

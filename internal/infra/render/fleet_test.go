@@ -21,7 +21,7 @@ func exampleGateway() ir.Gateway {
 		Name: ir.Name{Namespace: "shop", Name: "edge"},
 		Fleet: ir.Fleet{
 			Name: "edge-gatewright", UID: "11111111-2222-3333-4444-555555555555", Class: "gatewright",
-			Labels:      map[string]string{"team": "shop", ManagedByLabel: "me", ir.InstanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x"},
+			Labels:      map[string]string{"team": "shop", ir.ManagedByLabel: "me", ir.InstanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x"},
 			Annotations: map[string]string{"note": "hello", bootstrapHash: "forged"},
 		},
 		Ports: []ir.Port{

@@ -18,14 +18,14 @@ import (
 
 // The labels of a fleet's objects that others look for.
 const (
-	// ManagedByLabel is [ManagedBy] on everything that is Gatewright's.
-	ManagedByLabel = "app.kubernetes.io/managed-by"
-	ManagedBy      = "gatewright"
 	// GatewayNameLabel holds [LabelValue] of the Gateway's name, as GEP-1762 asks.
 	GatewayNameLabel = "gateway.networking.k8s.io/gateway-name"
 
 	gatewayClassLabel = "gateway.networking.k8s.io/gateway-class-name"
 )
+
+// FieldOwner is the name under which Gatewright owns fields of the objects it applies.
+const FieldOwner = "gatewright"
 
 // bootstrapHash on the pods makes a change of what Envoy starts with roll them; the authorities are not part of it.
 const bootstrapHash = "gatewright.dev/bootstrap-hash"
@@ -117,7 +117,7 @@ func ownedAnnotations(gateway ir.Gateway, wanted map[string]string) map[string]s
 
 // selector can never change once a Deployment exists, so it is only what tells one fleet from another.
 func selector(fleet string) map[string]string {
-	return map[string]string{ManagedByLabel: ManagedBy, ir.InstanceLabel: fleet}
+	return map[string]string{ir.ManagedByLabel: ir.ManagedBy, ir.InstanceLabel: fleet}
 }
 
 // Front is the name of the fleet whose pods serve a Gateway, whoever else they serve.
@@ -156,7 +156,7 @@ func OwnerOf(object metav1.Object, system string) (gateway ir.Name, uid string, 
 
 // Selector chooses the objects that an installation of Gatewright made, see [ir.Installation].
 func Selector(installation string) klabels.Selector {
-	ours := klabels.Set{ManagedByLabel: ManagedBy}
+	ours := klabels.Set{ir.ManagedByLabel: ir.ManagedBy}
 	if installation != "" {
 		ours[ir.InstallationLabel] = installation
 		return klabels.SelectorFromSet(ours)

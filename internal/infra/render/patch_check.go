@@ -24,7 +24,7 @@ type guarded struct {
 func refused(field, what string) error { return fmt.Errorf("%s may not change %s", field, what) }
 
 // identity are the labels by which Gatewright, and whoever it tells, knows what is its own.
-var identity = []string{ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component", ir.InstallationLabel}
+var identity = []string{ir.ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component", ir.InstallationLabel}
 
 // checkMetadata lets a patch change labels, but for our own, and annotations.
 func checkMetadata(field, path string, before, after metav1.ObjectMeta) error {

@@ -16,12 +16,13 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/gatewright/gatewright/internal/drain"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
 const (
 	// ReadyPort answers [ReadyPath] in every proxy, and [MetricsPath] in most; a listener can not have it.
-	ReadyPort = 19001
+	ReadyPort = ir.ReadyPort
 	// ReadyPath is answered 200 once a proxy has its whole configuration, and 503 when it is about to end.
 	ReadyPath = "/ready"
 	// MetricsPath is what a proxy counts, as Prometheus reads it. Where routes come from files there is none.
@@ -42,7 +43,7 @@ const (
 )
 
 // adminCluster is the administration of the proxy itself.
-const adminCluster = ownListener + "admin"
+const adminCluster = drain.OwnListener + "admin"
 
 // readyListener answers those two paths, and 404 to everything else. An overloaded proxy still answers it: taking it out of service
 // would only move its load to the others.
@@ -84,7 +85,7 @@ func readyListener(gateway ir.Gateway, families ir.Families) (*listenerv3.Listen
 	return &listenerv3.Listener{
 		Name: readyName,
 		// By this name its statistics are known not to be about clients.
-		StatPrefix:            ownListener + readyName,
+		StatPrefix:            drain.OwnListener + readyName,
 		Address:               socketAddress(addresses[0], ReadyPort),
 		AdditionalAddresses:   additionalAddresses(addresses[1:], ReadyPort),
 		BypassOverloadManager: true,

@@ -11,8 +11,6 @@ const (
 	XDSService = "gatewright-xds"
 	// DefaultXDSPort is the port of that Service.
 	DefaultXDSPort = 18000
-	// DefaultClusterDomain is the DNS domain of most clusters.
-	DefaultClusterDomain = "cluster.local"
 )
 
 // Settings is what is the same for every fleet of a control plane.
@@ -21,7 +19,7 @@ type Settings struct {
 	SystemNamespace string
 	// Installation is which of several installations this is, see [ir.Installation].
 	Installation string
-	// ClusterDomain is the cluster's DNS domain; empty means [DefaultClusterDomain].
+	// ClusterDomain is the cluster's DNS domain; empty means [ir.DefaultClusterDomain].
 	ClusterDomain string
 	// XDSHost and XDSPort are where proxies find the control plane; empty and zero mean its Service. Whatever the host is, the
 	// control plane proves the name of its Service.
@@ -43,7 +41,7 @@ func (s Settings) ServerNames() []string {
 
 func (s Settings) clusterDomain() string {
 	if s.ClusterDomain == "" {
-		return DefaultClusterDomain
+		return ir.DefaultClusterDomain
 	}
 	return s.ClusterDomain
 }

@@ -17,8 +17,7 @@ const (
 	// Label on a Service is the UID of the XBackend it was made for.
 	Label = "gatewright.dev/xbackend-uid"
 
-	managedByLabel, managedBy = "app.kubernetes.io/managed-by", "gatewright"
-	kind                      = "XBackend"
+	kind = "XBackend"
 )
 
 // Render is the Service of a selector. GEP-4894: its name is generated, so that nobody relies on it, and it has no address of its own.
@@ -27,7 +26,7 @@ func Render(s ir.Selector) *corev1.Service {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:    s.Backend.Namespace,
 			GenerateName: "xbackend-",
-			Labels:       map[string]string{managedByLabel: managedBy, Label: s.UID},
+			Labels:       map[string]string{ir.ManagedByLabel: ir.ManagedBy, Label: s.UID},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: gwxv1alpha1.GroupVersion.String(), Kind: kind, Name: s.Backend.Name, UID: types.UID(s.UID), Controller: new(true),
 			}},
@@ -52,7 +51,7 @@ func correct(service *corev1.Service, s ir.Selector) bool {
 // ownerOf is the XBackend that a Service was made for, and false for one that this installation did not make.
 func (k *Keeper) ownerOf(service *corev1.Service) (ir.Name, bool) {
 	owner := metav1.GetControllerOfNoCopy(service)
-	if owner == nil || owner.Kind != kind || service.Labels[managedByLabel] != managedBy || service.Labels[ir.InstallationLabel] != k.Installation || service.Labels[Label] != string(owner.UID) {
+	if owner == nil || owner.Kind != kind || service.Labels[ir.ManagedByLabel] != ir.ManagedBy || service.Labels[ir.InstallationLabel] != k.Installation || service.Labels[Label] != string(owner.UID) {
 		return ir.Name{}, false
 	}
 	return ir.Name{Namespace: service.Namespace, Name: owner.Name}, true

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 
+	"k8s.io/utils/ptr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
@@ -20,8 +21,8 @@ func accessLogs(v *store.View, objects *store.Objects, s settings) (logs []ir.Ac
 	logs = []ir.AccessLog{}
 	for i, log := range s.spec.AccessLogs {
 		field := fmt.Sprintf("accessLogs[%d]", i)
-		resolved := ir.AccessLog{Type: ir.AccessLogType(log.Type), Fields: plain(log.Fields), Format: string(value(log.Format))}
-		resolved.MinimumStatus = uint32(value(log.MinimumStatus)) //nolint:gosec // the API server lets three digits pass
+		resolved := ir.AccessLog{Type: ir.AccessLogType(log.Type), Fields: plain(log.Fields), Format: string(ptr.Deref(log.Format, ""))}
+		resolved.MinimumStatus = uint32(ptr.Deref(log.MinimumStatus, 0)) //nolint:gosec // the API server lets three digits pass
 		if message := checkFormats(field, resolved); message != "" {
 			wrong = message
 			continue
@@ -46,7 +47,7 @@ func tracing(v *store.View, objects *store.Objects, s settings) (*ir.Tracing, st
 		return nil, "", nil
 	}
 	t := &ir.Tracing{
-		Service: value(spec.ServiceName), Rate: ir.Fraction{Numerator: 1, Denominator: 100},
+		Service: ptr.Deref(spec.ServiceName, ""), Rate: ir.Fraction{Numerator: 1, Denominator: 100},
 		FollowParent: true, ParentRate: ir.Fraction{Numerator: 1, Denominator: 1},
 	}
 	if rate := spec.SamplingRate; rate != nil {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 
+	"k8s.io/utils/ptr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
@@ -72,9 +73,9 @@ func Class(v *store.View, objects *store.Objects, name string) ResolvedClass {
 		Ours:              true,
 		Parameters:        parameters,
 		Problem:           problem,
-		DefaultGateways:   value(spec.DefaultGateways) == v1alpha1.DefaultGatewaysAllowed,
-		HostPorts:         value(spec.HostPorts) == v1alpha1.HostPortsAllowed,
-		PortsPerNamespace: int(cmp.Or(value(value(spec.Limits).PortsPerNamespace), portsPerNamespace)),
+		DefaultGateways:   ptr.Deref(spec.DefaultGateways, "") == v1alpha1.DefaultGatewaysAllowed,
+		HostPorts:         ptr.Deref(spec.HostPorts, "") == v1alpha1.HostPortsAllowed,
+		PortsPerNamespace: int(cmp.Or(ptr.Deref(ptr.Deref(spec.Limits, v1alpha1.Limits{}).PortsPerNamespace, 0), portsPerNamespace)),
 		Outcome: outcome.Class{
 			Generation: class.Generation,
 			Conditions: []outcome.Condition{accepted, supportedVersion(v, objects)},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
@@ -29,8 +30,8 @@ func hostPorts(p *ir.Proxies, placement v1alpha1.Placement) string {
 // foreignHostPorts finds a Gateway that opens ports of nodes, and a class that does not let it. Ports of a node are shared by all that runs
 // there.
 func foreignHostPorts(own v1alpha1.ProxyConfigSpec, s settings, class ResolvedClass, key string) string {
-	wanted := value(value(own.Pod).HostPorts) == v1alpha1.PodHostPortsEnabled
-	if !wanted || class.HostPorts || value(value(s.spec.Pod).HostPorts) == v1alpha1.PodHostPortsEnabled {
+	wanted := ptr.Deref(ptr.Deref(own.Pod, v1alpha1.Pod{}).HostPorts, "") == v1alpha1.PodHostPortsEnabled
+	if !wanted || class.HostPorts || ptr.Deref(ptr.Deref(s.spec.Pod, v1alpha1.Pod{}).HostPorts, "") == v1alpha1.PodHostPortsEnabled {
 		return ""
 	}
 	return fmt.Sprintf("ProxyConfig %s has pod.hostPorts, and its class does not allow that; "+

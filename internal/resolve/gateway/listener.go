@@ -13,9 +13,6 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// ReservedPort is where every proxy answers its readiness probe, so no listener can have it.
-const ReservedPort = 19001
-
 // Listener is what one listener means.
 type Listener struct {
 	// ID is unique in the Gateway: the name for one of its own, `<namespace>/<set>/<name>` for one of a ListenerSet.
@@ -149,10 +146,10 @@ func unsupported(spec *gwv1.Listener) *refs.Problem {
 			Reason:  string(gwv1.ListenerReasonUnsupportedProtocol),
 			Message: fmt.Sprintf("protocol %s is not served; use HTTP, HTTPS, TLS, TCP or UDP", spec.Protocol),
 		}
-	case spec.Port == ReservedPort && spec.Protocol != gwv1.UDPProtocolType:
+	case spec.Port == ir.ReadyPort && spec.Protocol != gwv1.UDPProtocolType:
 		return &refs.Problem{
 			Reason:  string(gwv1.ListenerReasonPortUnavailable),
-			Message: fmt.Sprintf("port %d is where every proxy answers its readiness probe; choose another", ReservedPort),
+			Message: fmt.Sprintf("port %d is where every proxy answers its readiness probe; choose another", ir.ReadyPort),
 		}
 	case https && spec.TLS != nil && spec.TLS.Mode != nil && *spec.TLS.Mode != gwv1.TLSModeTerminate:
 		return value(fmt.Sprintf("tls.mode %s is not served on an HTTPS listener; use %s", *spec.TLS.Mode, gwv1.TLSModeTerminate))

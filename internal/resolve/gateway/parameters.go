@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"k8s.io/utils/ptr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
@@ -63,7 +64,8 @@ type settings struct {
 func parameters(v *store.View, objects *store.Objects, gw *gwv1.Gateway, class ResolvedClass) (settings, string) {
 	s := settings{unplaced: class.Problem != "" && class.Parameters == ""}
 	if config, ok := objects.ProxyConfigs.Get(v, class.Parameters); ok {
-		s = settings{spec: config.Spec, logsFrom: config.Namespace, tracingFrom: config.Namespace, placement: value(config.Spec.Placement)}
+		s = settings{spec: config.Spec, logsFrom: config.Namespace, tracingFrom: config.Namespace}
+		s.placement = ptr.Deref(config.Spec.Placement, "")
 	}
 	problem := ""
 	if class.Problem != "" {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
@@ -38,14 +39,17 @@ func proxies(spec v1alpha1.ProxyConfigSpec) (ir.Proxies, string) {
 		p.Connections = spec.Limits.Connections
 	}
 	if m := spec.Metrics; m != nil {
-		p.Metrics = ir.Metrics{Hidden: value(m.Prometheus) == v1alpha1.MetricsDisabled, Backends: value(m.Backends) == v1alpha1.MetricsEnabled}
+		p.Metrics = ir.Metrics{
+			Hidden:   ptr.Deref(m.Prometheus, "") == v1alpha1.MetricsDisabled,
+			Backends: ptr.Deref(m.Backends, "") == v1alpha1.MetricsEnabled,
+		}
 	}
 	if s := spec.Service; s != nil {
 		p.Service = fleetService(s)
 	}
 	problem := pod(&p.Pod, spec.Pod)
 	if problem == "" {
-		problem = hostPorts(&p, value(spec.Placement))
+		problem = hostPorts(&p, ptr.Deref(spec.Placement, ""))
 	}
 	if problem == "" {
 		problem = drain(&p.Drain, spec.Drain)
@@ -58,13 +62,13 @@ func proxies(spec v1alpha1.ProxyConfigSpec) (ir.Proxies, string) {
 
 func fleetService(s *v1alpha1.Service) ir.Service {
 	service := ir.Service{
-		Type:              string(value(s.Type)),
+		Type:              string(ptr.Deref(s.Type, "")),
 		Annotations:       plain(s.Annotations),
-		LoadBalancerClass: value(s.LoadBalancerClass),
+		LoadBalancerClass: ptr.Deref(s.LoadBalancerClass, ""),
 		SourceRanges:      s.LoadBalancerSourceRanges,
-		ExternalPolicy:    string(value(s.ExternalTrafficPolicy)),
-		InternalPolicy:    string(value(s.InternalTrafficPolicy)),
-		FamilyPolicy:      string(value(s.IPFamilyPolicy)),
+		ExternalPolicy:    string(ptr.Deref(s.ExternalTrafficPolicy, "")),
+		InternalPolicy:    string(ptr.Deref(s.InternalTrafficPolicy, "")),
+		FamilyPolicy:      string(ptr.Deref(s.IPFamilyPolicy, "")),
 	}
 	for _, family := range s.IPFamilies {
 		service.Families = append(service.Families, string(family))
@@ -87,15 +91,15 @@ func pod(p *ir.Pod, spec *v1alpha1.Pod) string {
 		return ""
 	}
 	*p = ir.Pod{
-		Image:         value(spec.Image),
+		Image:         ptr.Deref(spec.Image, ""),
 		Labels:        plain(spec.Labels),
 		Annotations:   plain(spec.Annotations),
 		NodeSelector:  plain(spec.NodeSelector),
 		Affinity:      verbatim(spec.Affinity),
 		Tolerations:   list(spec.Tolerations),
-		PriorityClass: value(spec.PriorityClassName),
-		HostPorts:     value(spec.HostPorts) == v1alpha1.PodHostPortsEnabled,
-		AssignedUser:  value(spec.User) == v1alpha1.PodUserAssigned,
+		PriorityClass: ptr.Deref(spec.PriorityClassName, ""),
+		HostPorts:     ptr.Deref(spec.HostPorts, "") == v1alpha1.PodHostPortsEnabled,
+		AssignedUser:  ptr.Deref(spec.User, "") == v1alpha1.PodUserAssigned,
 	}
 	if spec.TopologySpreadConstraints != nil {
 		p.Spread = verbatim(&spec.TopologySpreadConstraints)
@@ -208,13 +212,4 @@ func plain[T ~string](typed map[string]T) map[string]string {
 		texts[key] = string(text)
 	}
 	return texts
-}
-
-// value is what a pointer leads to, or nothing.
-func value[T any](pointer *T) T {
-	if pointer == nil {
-		var none T
-		return none
-	}
-	return *pointer
 }

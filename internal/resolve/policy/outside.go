@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -18,9 +19,6 @@ const (
 	useName        = "use a name, or refer to a Service without a selector whose EndpointSlice has the address"
 	useOutsideName = "use the full name of a host outside the cluster"
 )
-
-// defaultClusterDomain is refused everywhere: most clusters have it, and no name outside can end with it.
-const defaultClusterDomain = "cluster.local"
 
 // metadataNames are public names that clouds let lead to the credentials of the node. Others end with .internal, or have one label.
 var metadataNames = []string{"metadata.tencentyun.com", "metadata.packet.net", "metadata.platformequinix.com"}
@@ -39,10 +37,11 @@ func outside(objects *store.Objects, hostname string) *refs.Problem {
 		return invalid(fmt.Sprintf("externalHostname.hostname %s %s, so requests are answered 503; %s", hostname, is, instead))
 	}
 	name := strings.TrimRight(strings.ToLower(hostname), ".")
+	// The domain of most clusters is refused everywhere: no name outside can end with it.
 	switch {
 	case isAddress(name):
 		return refuse("is an address", useName)
-	case under(name, defaultClusterDomain) || objects.ClusterDomain != "" && under(name, strings.ToLower(strings.Trim(objects.ClusterDomain, "."))),
+	case under(name, ir.DefaultClusterDomain) || objects.ClusterDomain != "" && under(name, strings.ToLower(strings.Trim(objects.ClusterDomain, "."))),
 		under(name, "svc"), under(name, "kubernetes.default"):
 		return refuse("is inside the cluster", useService)
 	case under(name, "localhost"), under(name, "localdomain"):

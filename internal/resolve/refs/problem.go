@@ -1,5 +1,7 @@
 package refs
 
+import "k8s.io/utils/ptr"
+
 // Problem says why a reference does not lead anywhere. Reason is one of the standard's for a ResolvedRefs condition.
 type Problem struct {
 	Reason  string
@@ -15,8 +17,5 @@ const (
 )
 
 func valueOr[T ~string](pointer *T, fallback string) string {
-	if pointer == nil {
-		return fallback
-	}
-	return string(*pointer)
+	return string(ptr.Deref(pointer, T(fallback)))
 }

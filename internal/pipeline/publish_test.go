@@ -1,0 +1,100 @@
+package pipeline
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// calls are the names of what was called, each once where several calls follow each other.
+type calls []string
+
+func (c *calls) add(name string) {
+	if len(*c) == 0 || (*c)[len(*c)-1] != name {
+		*c = append(*c, name)
+	}
+}
+
+// called writes down the calls of a step, whatever they are about.
+type called struct {
+	silent
+	*calls
+}
+
+func (c called) Live(store.Kind, string, string) bool                { c.add("live"); return true }
+func (c called) Reach(map[string]string, time.Time)                  { c.add("reach") }
+func (c called) Set(ir.Gateway)                                      { c.add("fleets") }
+func (c called) SetGateway(string, outcome.Gateway)                  { c.add("statuses") }
+func (c called) SetRoute(store.Kind, string, outcome.Route)          { c.add("statuses") }
+func (c called) SetPolicy(store.Kind, string, outcome.Policy)        { c.add("statuses") }
+func (c called) Refuse(store.Kind, string, string, []string, string) { c.add("refuse") }
+
+type calledProxies struct {
+	*xds.Cache
+	*calls
+}
+
+func (c calledProxies) Apply(changes []xds.Change) map[string]string {
+	c.add("proxies")
+	return c.Cache.Apply(changes)
+}
+
+type calledSelectors struct {
+	unselective
+	*calls
+}
+
+func (c calledSelectors) Set(ir.Selector) { c.add("selectors") }
+
+// TestTheOrderOfPublishing does everything in one step: a route and a Gateway change, an XBackend comes, and another route is refused.
+func TestTheOrderOfPublishing(t *testing.T) {
+	t.Parallel()
+	var seen calls
+	record := called{calls: &seen}
+	p := New(Outputs{
+		Proxies: calledProxies{xds.NewCache(), &seen}, Fleets: record, Selectors: calledSelectors{calls: &seen},
+		Statuses: record, Proofs: record, Peers: silent{},
+	}, prometheus.NewRegistry())
+	gateway := func(generation, port string) string {
+		return `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: ` + generation + `}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}, {name: more, port: ` + port + `, protocol: HTTP}]}
+`
+	}
+	other := func(generation, backend string) string {
+		return `
+kind: HTTPRoute
+metadata: {namespace: infra, name: other, generation: ` + generation + `}
+spec:
+  parentRefs: [{name: web}]
+  rules: [{matches: [{path: {value: /other}}], backendRefs: [` + backend + `]}]
+`
+	}
+	put(t, p, base+gateway("1", "81"))
+	put(t, p, aRoute(1, "/bad"))
+	put(t, p, other("1", "{name: v2, port: 80}"))
+	p.Start()
+
+	refuseHost(p, "infra/web", nil)
+	put(t, p, gateway("2", "82"))
+	put(t, p, other("2", "{group: gateway.networking.x-k8s.io, kind: XBackend, name: pods}"))
+	put(t, p, `
+kind: XBackend
+metadata: {namespace: infra, name: pods, generation: 1, uid: u}
+spec: {type: EndpointSelector, port: {number: 8080}, endpointSelector: {matchLabels: {app: pods}}}
+`)
+	seen = nil
+	p.config.step()
+	want := calls{"live", "proxies", "reach", "fleets", "selectors", "statuses", "refuse"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("the calls were %v, want %v", seen, want)
+	}
+}

@@ -112,20 +112,12 @@ func (g *graph) askedTLS(v *store.View, policies policy.Inputs, backend ir.Backe
 
 // certificateKey is the key pair that a Gateway needs for a backend, as `<gateway>|<secret>`.
 func certificateKey(key string, tls *ir.BackendTLS) []string {
-	if tls == nil || tls.ClientCertificate == "" {
-		return nil
-	}
-	gateway, _ := splitKey(key)
-	return []string{gateway + "|" + tls.ClientCertificate}
+	return ofGateway(key, ir.NeedsOf(tls).Certificates())
 }
 
 // authoritiesKey is the bundle that a Gateway needs for a backend, as `<gateway>|<bundle>`.
 func authoritiesKey(key string, tls *ir.BackendTLS) []string {
-	if tls == nil || tls.Authorities == "" {
-		return nil
-	}
-	gateway, _ := splitKey(key)
-	return []string{gateway + "|" + tls.Authorities}
+	return ofGateway(key, ir.NeedsOf(tls).Authorities())
 }
 
 // servicePortKey is the port of a Service that a Gateway sends requests to, if a policy can have a say in that.

@@ -259,21 +259,12 @@ func (g *graph) held(v *store.View) func(key string) gateway.Resolved {
 	}
 }
 
-// backends are all that anybody sends anything to, by name and by Gateway: routes, filters of listeners, and whoever makes spans.
+// backends are all that anybody sends anything to, by name and by Gateway: routes, filters and logs of listeners, and tracing.
 func (g *graph) backends(byRoute, byGatewayRoute store.Source) (names, keys []store.Source) {
-	byFilter := store.NewIndex(g.gateways, "gateway.byFilterBackend", func(_ string, r gateway.Resolved) []string { return r.FilterBackends() })
-	byGatewayFilter := store.NewIndex(g.gateways, "gateway.byGatewayFilterBackend", filterKeys)
-	byServed := store.NewIndex(g.quarantinedFilters, "quarantined filters.byBackend", func(_ string, f quarantinedFilters) []string { return f.backends() })
-	byGatewayServed := store.NewIndex(g.quarantinedFilters, "quarantined filters.byGatewayBackend", func(key string, f quarantinedFilters) []string {
-		gateway, _ := splitKey(key)
-		keys := f.backends()
-		for i, name := range keys {
-			keys[i] = route.BackendKey(gateway, name)
-		}
-		return keys
-	})
+	byListener, byGatewayListener := neededBackends(g.gateways, "gateway", gateway.Resolved.Needs)
+	byServed, byGatewayServed := neededBackends(g.quarantinedFilters, "quarantined filters", quarantinedFilters.needs)
 	bySpans, byGatewaySpans := g.observe()
-	return from(byRoute, byFilter, byServed, bySpans), from(byGatewayRoute, byGatewayFilter, byGatewayServed, byGatewaySpans)
+	return from(byRoute, byListener, byServed, bySpans), from(byGatewayRoute, byGatewayListener, byGatewayServed, byGatewaySpans)
 }
 
 // contest lists the stages that decide between routes of different kinds.

@@ -73,12 +73,3 @@ func domainKeys(_ string, r gateway.Resolved) []string {
 	}
 	return keys
 }
-
-// filterKeys are the backends that a Gateway's listeners ask about requests.
-func filterKeys(key string, r gateway.Resolved) []string {
-	var keys []string
-	for _, name := range r.FilterBackends() {
-		keys = append(keys, route.BackendKey(key, name))
-	}
-	return keys
-}

@@ -210,13 +210,11 @@ func (g *graph) listenersServed(v *store.View, table string) []gateway.ParentLis
 	return listeners
 }
 
-// quarantinedBackends are the backends of filters that are served instead of refused ones.
-func (f quarantinedFilters) backends() []string {
-	var names []string
-	for _, filter := range f.instead {
-		if filter.Backend != "" {
-			names = append(names, filter.Backend)
-		}
+// needs is what proxies need for the filters that are served instead of refused ones.
+func (f quarantinedFilters) needs() *ir.Needs {
+	needs := &ir.Needs{}
+	for i := range f.instead {
+		needs.Add(&f.instead[i])
 	}
-	return names
+	return needs
 }

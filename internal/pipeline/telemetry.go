@@ -5,7 +5,6 @@ import (
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/policy"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -22,17 +21,5 @@ func (g *graph) observe() (byBackend, byGatewayBackend store.Source) {
 	inputs := policy.TelemetryInputs{Objects: g.objects, Policies: policies, Gateways: g.gateways}
 	g.tracing = memo.Derive(g.memo, stageTracing, from(g.gateways), deepEqual[*ir.Tracing], inputs.Tracing)
 	g.telemetryStatus = memo.Derive(g.memo, stageTelemetryStatus, from(g.objects.TelemetryPolicies), deepEqual[outcome.Policy], inputs.Status)
-	byBackend = store.NewIndex(g.tracing, "tracing.byBackend", func(_ string, t *ir.Tracing) []string {
-		if t == nil {
-			return nil
-		}
-		return []string{t.Backend}
-	})
-	byGatewayBackend = store.NewIndex(g.tracing, "tracing.byGatewayBackend", func(key string, t *ir.Tracing) []string {
-		if t == nil {
-			return nil
-		}
-		return []string{route.BackendKey(key, t.Backend)}
-	})
-	return byBackend, byGatewayBackend
+	return neededBackends(g.tracing, "tracing", func(t *ir.Tracing) *ir.Needs { return ir.NeedsOf(t) })
 }

@@ -74,23 +74,3 @@ func filterRefReason(reason string) string {
 	}
 	return reasonInvalidListenerFilterRef
 }
-
-// FilterBackends lists the backends that the Gateway's listeners ask about requests, or tell of them.
-func (r Resolved) FilterBackends() []string {
-	var names []string
-	for _, l := range r.Listeners {
-		for _, f := range l.Filters {
-			if l.Open && f.Backend != "" {
-				names = append(names, f.Backend)
-			}
-		}
-	}
-	for _, port := range r.Gateway.Ports[:min(1, len(r.Gateway.Ports))] {
-		for _, log := range port.Logs {
-			if log.Backend != "" {
-				names = append(names, log.Backend)
-			}
-		}
-	}
-	return names
-}

@@ -60,32 +60,33 @@ func chain(l Listener) ir.Chain {
 	return c
 }
 
+// Needs is what proxies need for the Gateway's listeners: the backends that filters ask and logs go to, key pairs and bundles.
+func (r Resolved) Needs() *ir.Needs {
+	needs := &ir.Needs{}
+	for _, l := range r.Listeners {
+		for i := range l.Filters {
+			if l.Open {
+				needs.Add(&l.Filters[i])
+			}
+		}
+	}
+	for i := range r.Gateway.Ports {
+		needs.Add(&r.Gateway.Ports[i])
+	}
+	return needs
+}
+
 // Certificates lists the key pairs the Gateway offers to clients and shows to backends, as `<gateway>|<secret>`.
 func (r Resolved) Certificates() []string {
-	var names []string
+	names := r.Needs().Certificates()
 	if r.ClientCertificate != "" && r.Serves {
 		names = append(names, r.ClientCertificate)
-	}
-	for _, port := range r.Gateway.Ports {
-		for _, chain := range port.Chains {
-			names = append(names, chain.Certificates...)
-		}
 	}
 	return r.distinct(names)
 }
 
 // Authorities lists the bundles by which the Gateway knows its clients, as `<gateway>|<bundle>`.
-func (r Resolved) Authorities() []string {
-	var names []string
-	for _, port := range r.Gateway.Ports {
-		for _, chain := range port.Chains {
-			if chain.Clients != nil {
-				names = append(names, chain.Clients.Authorities)
-			}
-		}
-	}
-	return r.distinct(names)
-}
+func (r Resolved) Authorities() []string { return r.distinct(r.Needs().Authorities()) }
 
 // distinct gives each name once, with the Gateway before it.
 func (r Resolved) distinct(names []string) []string {

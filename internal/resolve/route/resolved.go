@@ -112,6 +112,15 @@ func (r Resolved) VirtualHostKeys() []string {
 	return unique(keys)
 }
 
+// needs is what proxies need for the rules, or for the connections.
+func (r Resolved) needs() *ir.Needs {
+	needs := ir.NeedsOf(r.Stream)
+	for i := range r.Rules {
+		needs.Add(&r.Rules[i].Rule)
+	}
+	return needs
+}
+
 // BackendKeys are the backends that each Gateway needs for the route.
 func (r Resolved) BackendKeys() []string {
 	var keys []string

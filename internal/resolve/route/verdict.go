@@ -3,7 +3,6 @@ package route
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -58,37 +57,8 @@ func (w *verdicts) finish(r Resolved, b binding, generation int64) Resolved {
 		}
 		parent.Conditions = append(parent.Conditions, w.resolvedRefs())
 	}
-	r.Backends, r.uses, r.missing = usedBackends(r), w.uses, unique(w.missing)
+	r.Backends, r.uses, r.missing = r.needs().Backends(), w.uses, unique(w.missing)
 	return r
-}
-
-func usedBackends(r Resolved) []string {
-	var names []string
-	if r.Stream != nil {
-		for _, b := range r.Stream.Backends {
-			if b.Backend != "" && b.Weight > 0 {
-				names = append(names, b.Backend)
-			}
-		}
-	}
-	for _, rule := range r.Rules {
-		if rule.Auth != nil {
-			names = append(names, rule.Auth.Backend)
-		}
-		if rule.Forward == nil {
-			continue
-		}
-		for _, b := range rule.Forward.Backends {
-			if b.Backend != "" {
-				names = append(names, b.Backend)
-			}
-		}
-		for _, m := range rule.Forward.Mirrors {
-			names = append(names, m.Backend)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // failing answers every request of a rule with an error. The standard: 500 for HTTP, UNAVAILABLE for gRPC, which is what 503 means there.

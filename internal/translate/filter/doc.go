@@ -1,4 +1,4 @@
-// Package filter knows which HTTP filters a request passes, and in which order.
-// Enter at [Chain]; a new filter is one more line in the slice `order`.
-// It must not know listeners or routes: what a filter does for one route is configured on that route.
+// Package filter knows the HTTP filters of a proxy, one file for each: its configuration in a listener and its per-route configuration.
+// Enter at [Filter] and at the list `order`, which has all of them in the order in which a request passes them.
+// It must not know how a listener, a route or a virtual host is built: those packages ask it for the configuration of all filters at once.
 package filter

@@ -4,10 +4,10 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	luav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/lua/v3"
-	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/gatewright/gatewright/internal/translate/wire"
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // Where each virtual host is looked up by itself, it is found by the value of this header, `<table>|<host>`, up to a colon.
@@ -21,10 +21,20 @@ const (
 // serve, no wildcard does.
 const FindHost = "gatewright.dev/find-host"
 
+var findHost = Filter{
+	Name: FindHost, OnDemand: true,
+	Listener: func(_ *ir.Port, chain *ir.Chain) (proto.Message, bool) {
+		return &luav3.Lua{
+			DefaultSourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: findHostCode}},
+		}, chain.ByHost
+	},
+}
+
 const foundKey = "found"
 
-// findHost is all the code of ours that runs in a proxy. To read the metadata of a route makes Envoy look for one; nothing else here does.
-const findHost = `function envoy_on_request(handle)
+// findHostCode is all the code of ours that runs in a proxy. To read the metadata of a route makes Envoy look for one; nothing else here
+// does.
+const findHostCode = `function envoy_on_request(handle)
   local headers = handle:headers()
   local scope = headers:get("` + ScopeHeader + `")
   local lower = string.lower(scope)
@@ -38,16 +48,6 @@ const findHost = `function envoy_on_request(handle)
   handle:clearRouteCache()
 end
 `
-
-// FindHostStep is the filter FindHost.
-func FindHostStep() *hcmv3.HttpFilter {
-	return &hcmv3.HttpFilter{
-		Name: FindHost,
-		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: wire.Any(&luav3.Lua{
-			DefaultSourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: findHost}},
-		})},
-	}
-}
 
 // Found has FindHost look no further than a virtual host.
 func Found(host *routev3.VirtualHost) { host.Metadata = found }

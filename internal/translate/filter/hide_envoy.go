@@ -14,8 +14,13 @@ const EnvoyHeaders = "x-envoy-"
 // that the client asked for from access logs and spans where a route rewrites it.
 const HideEnvoy = "envoy.filters.http.header_mutation"
 
-var hideEnvoy = &headermutationv3.HeaderMutation{Mutations: &headermutationv3.Mutations{ResponseMutations: []*mutationv3.HeaderMutation{{
-	Action: &mutationv3.HeaderMutation_RemoveOnMatch_{RemoveOnMatch: &mutationv3.HeaderMutation_RemoveOnMatch{
-		KeyMatcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: EnvoyHeaders}},
-	}},
-}}}}
+var hideEnvoy = Filter{
+	Name: HideEnvoy,
+	Listener: everywhere(&headermutationv3.HeaderMutation{Mutations: &headermutationv3.Mutations{
+		ResponseMutations: []*mutationv3.HeaderMutation{{
+			Action: &mutationv3.HeaderMutation_RemoveOnMatch_{RemoveOnMatch: &mutationv3.HeaderMutation_RemoveOnMatch{
+				KeyMatcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: EnvoyHeaders}},
+			}},
+		}},
+	}}),
+}

@@ -32,18 +32,21 @@ const OwnHeaders = "x-gatewright-.*"
 // header, and has done.
 const Loops = "envoy.filters.http.fault"
 
-var loops = &faultv3.HTTPFault{
-	Headers: []*routev3.HeaderMatcher{{
-		Name: HopsHeader,
-		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
-			MatchPattern: &matcherv3.StringMatcher_Contains{Contains: strings.Repeat(hop, maxHops)},
+var loops = Filter{
+	Name: Loops,
+	Listener: everywhere(&faultv3.HTTPFault{
+		Headers: []*routev3.HeaderMatcher{{
+			Name: HopsHeader,
+			HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
+				MatchPattern: &matcherv3.StringMatcher_Contains{Contains: strings.Repeat(hop, maxHops)},
+			}},
 		}},
-	}},
-	Abort: &faultv3.FaultAbort{
-		ErrorType:  &faultv3.FaultAbort_HttpStatus{HttpStatus: loopDetected},
-		Percentage: &typev3.FractionalPercent{Numerator: 100, Denominator: typev3.FractionalPercent_HUNDRED},
-	},
-	DisableDownstreamClusterStats: true,
+		Abort: &faultv3.FaultAbort{
+			ErrorType:  &faultv3.FaultAbort_HttpStatus{HttpStatus: loopDetected},
+			Percentage: &typev3.FractionalPercent{Numerator: 100, Denominator: typev3.FractionalPercent_HUNDRED},
+		},
+		DisableDownstreamClusterStats: true,
+	}),
 }
 
 // CountHop adds to a request what tells the next proxy of this one.

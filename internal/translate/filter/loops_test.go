@@ -7,6 +7,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	faultv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
 )
@@ -14,7 +15,7 @@ import (
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	// The filter before it lets requests pass unseen.
-	first := filter.Chain(2, false)[1]
+	first := filter.Chain(&ir.Port{}, &ir.Chain{Filters: 2})[1]
 	if first.GetName() != filter.Loops {
 		t.Fatalf("a looping request passes %s first", first.GetName())
 	}

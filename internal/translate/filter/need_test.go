@@ -37,7 +37,7 @@ func TestUnneededFiltersAreAllThatRoutesCanDoWithout(t *testing.T) {
 	t.Parallel()
 	on, off := switches(t, filter.Unneeded())
 	always := []string{filter.HideEnvoy, filter.Loops, filter.Router}
-	want := append(slices.DeleteFunc(filter.Names(), func(name string) bool { return slices.Contains(always, name) }), filter.FindHost)
+	want := slices.DeleteFunc(filter.Names(0), func(name string) bool { return slices.Contains(always, name) })
 	slices.Sort(want)
 	if len(on) > 0 || !slices.Equal(off, want) {
 		t.Errorf("on: %v, off: %v, want %v", on, off, want)

@@ -6,47 +6,69 @@ import (
 
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
 )
 
+// chain is the names of the filters of a connection manager.
+func chain(t *testing.T, c ir.Chain) []string {
+	t.Helper()
+	var names []string
+	for _, f := range filter.Chain(&ir.Port{}, &c) {
+		prototest.Valid(t, f)
+		names = append(names, f.GetName())
+	}
+	return names
+}
+
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	t.Run("is what the filters need", func(t *testing.T) {
+		t.Parallel()
+		want := []string{
+			filter.FindHost, filter.HideEnvoy, filter.Loops, filter.BeforeRouting(0), filter.BeforeRouting(1),
+			filter.CORS, filter.GRPCWeb, filter.ExternalAuth, filter.Session, filter.Router,
+		}
+		if got := filter.Names(2); !slices.Equal(got, want) {
+			t.Errorf("the order is %v, want %v", got, want)
+		}
+	})
+	t.Run("has no name twice", func(t *testing.T) {
+		t.Parallel()
+		names := filter.Names(3)
+		if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(names) || sorted[0] == "" {
+			t.Errorf("a name is there twice, or is missing: %v", names)
+		}
+	})
+}
+
 func TestChain(t *testing.T) {
 	t.Parallel()
-	chain := filter.Chain(0, false)
-	names := make([]string, len(chain))
-	for i, f := range chain {
-		prototest.Valid(t, f)
-		names[i] = f.GetName()
+	without := func(names []string, name string) []string {
+		return slices.DeleteFunc(names, func(n string) bool { return n == name })
 	}
-	t.Run("has the filters in their order", func(t *testing.T) {
-		t.Parallel()
-		if !slices.Equal(names, filter.Names()) {
-			t.Errorf("chain is %v, order is %v", names, filter.Names())
-		}
-	})
-	t.Run("has the places before routing behind loop detection", func(t *testing.T) {
-		t.Parallel()
-		got := filter.Chain(2, false)
-		if len(got) != len(chain)+2 || got[1].GetName() != filter.Loops || got[2].GetName() != filter.BeforeRouting(0) || got[3].GetName() != filter.BeforeRouting(1) {
-			t.Errorf("chain: %v", got)
-		}
-	})
-	t.Run("hides Envoy after everything else has seen an answer", func(t *testing.T) {
-		t.Parallel()
-		if names[0] != filter.HideEnvoy || filter.Unneeded()[filter.HideEnvoy] != nil {
-			t.Errorf("%s is behind others of %v, or off", filter.HideEnvoy, names)
-		}
-	})
-	t.Run("ends with the router", func(t *testing.T) {
-		t.Parallel()
-		if at := slices.Index(names, filter.Router); at != len(names)-1 {
-			t.Errorf("router is at %d of %v: what stands after it never sees a request", at, names)
-		}
-	})
+	for name, c := range map[string]struct {
+		chain ir.Chain
+		want  []string
+	}{
+		"has all filters where each host is looked up by itself": {chain: ir.Chain{ByHost: true}, want: filter.Names(0)},
+		"has nothing to find a host with where a table has all":  {want: without(filter.Names(0), filter.FindHost)},
+		"has a place for each filter of its listener": {
+			chain: ir.Chain{Filters: 2}, want: without(filter.Names(2), filter.FindHost),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := chain(t, c.chain); !slices.Equal(got, c.want) {
+				t.Errorf("chain is %v, want %v", got, c.want)
+			}
+		})
+	}
 	t.Run("counts for each backend only if that is wanted", func(t *testing.T) {
 		t.Parallel()
 		for _, wanted := range []bool{false, true} {
-			all := filter.Chain(0, wanted)
+			all := filter.Chain(&ir.Port{CountBackends: wanted}, &ir.Chain{})
 			var router routerv3.Router
 			if err := all[len(all)-1].GetTypedConfig().UnmarshalTo(&router); err != nil {
 				t.Fatal(err)
@@ -55,13 +77,6 @@ func TestChain(t *testing.T) {
 			if counts := router.GetDynamicStats() == nil || router.GetDynamicStats().GetValue(); counts != wanted {
 				t.Errorf("counts: %t, want %t", counts, wanted)
 			}
-		}
-	})
-	t.Run("has no filter twice", func(t *testing.T) {
-		t.Parallel()
-		sorted := slices.Sorted(slices.Values(names))
-		if len(slices.Compact(sorted)) != len(names) {
-			t.Errorf("a filter is there twice: %v", names)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func connectionManager(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *liste
 	manager := &hcmv3.HttpConnectionManager{
 		CodecType:      hcmv3.HttpConnectionManager_AUTO,
 		StatPrefix:     statPrefix(port),
-		HttpFilters:    filter.Chain(chain.Filters, port.CountBackends),
+		HttpFilters:    filter.Chain(&port, &chain),
 		Tracing:        spans(port, tracing),
 		AccessLog:      requestLogs(port),
 		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},

@@ -22,7 +22,6 @@ func findRoutes(manager *hcmv3.HttpConnectionManager, chain ir.Chain) {
 		Header:       &corev3.HeaderValue{Key: filter.ScopeHeader, Value: chain.RouteTable + filter.ScopeSeparator + "%REQ(:AUTHORITY)%"},
 		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 	}}})
-	manager.HttpFilters = append([]*hcmv3.HttpFilter{filter.FindHostStep()}, manager.HttpFilters...)
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: scopedRoutes}
 }
 

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
@@ -72,7 +73,7 @@ func destination(r *routev3.Route, action *routev3.RouteAction, backends []ir.We
 	}
 	if only := backends[0]; len(backends) == 1 && only.RequestHeaders.IsZero() && only.ResponseHeaders.IsZero() {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: clusterName(only.Backend)}
-		r.TypedPerFilterConfig = session(r.TypedPerFilterConfig, only.Session)
+		r.TypedPerFilterConfig = filter.Backend(r.TypedPerFilterConfig, &backends[0])
 		return
 	}
 	shares := make([]*routev3.WeightedCluster_ClusterWeight, len(backends))
@@ -80,7 +81,7 @@ func destination(r *routev3.Route, action *routev3.RouteAction, backends []ir.We
 		share := &routev3.WeightedCluster_ClusterWeight{Name: clusterName(b.Backend), Weight: wrapperspb.UInt32(b.Weight)}
 		share.RequestHeadersToAdd, share.RequestHeadersToRemove = headers(b.RequestHeaders)
 		share.ResponseHeadersToAdd, share.ResponseHeadersToRemove = headers(b.ResponseHeaders)
-		share.TypedPerFilterConfig = session(nil, b.Session)
+		share.TypedPerFilterConfig = filter.Backend(nil, &backends[i])
 		if name := hostname(b); name != "" && differ {
 			share.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: name}
 		}

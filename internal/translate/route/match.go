@@ -7,6 +7,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/filter"
 )
 
 // match completes a match on the path with the rest of the conditions. A GRPCRoute has its hosts for itself, so its rules take what else
@@ -22,7 +23,7 @@ func match(path *routev3.RouteMatch, m *ir.Match) *routev3.RouteMatch {
 		path.QueryParameters = append(path.QueryParameters, &routev3.QueryParameterMatcher{
 			Name: parameter.Name,
 			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{
-				StringMatch: stringMatch(parameter.StringMatch),
+				StringMatch: filter.StringMatch(parameter.StringMatch),
 			},
 		})
 	}
@@ -60,18 +61,7 @@ func plainPrefix(prefix string) *routev3.RouteMatch {
 func headerMatch(m ir.NamedMatch) *routev3.HeaderMatcher {
 	return &routev3.HeaderMatcher{
 		Name:                 m.Name,
-		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: stringMatch(m.StringMatch)},
-	}
-}
-
-func stringMatch(m ir.StringMatch) *matcherv3.StringMatcher {
-	switch m.Kind {
-	case ir.Regex:
-		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: regex(m.Value)}}
-	case ir.Prefix:
-		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: m.Value}}
-	default:
-		return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: m.Value}}
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: filter.StringMatch(m.StringMatch)},
 	}
 }
 

@@ -1,11 +1,9 @@
 package route
 
 import (
-	xdscorev3 "github.com/cncf/xds/go/xds/core/v3"
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	networkinputv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/common_inputs/network/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
@@ -20,26 +18,18 @@ const misdirectedRequest = 421
 func guard(host ir.VirtualHost, routes []*routev3.Route, tree *xdsmatcherv3.Matcher) *xdsmatcherv3.Matcher {
 	misdirected := &routev3.Route{Name: "misdirected", Match: plainPrefix("/")}
 	fail(misdirected, misdirectedRequest)
-	spareFilters(misdirected, host.Filters)
-	own := act("routes", &routev3.RouteList{Routes: routes})
+	misdirected.TypedPerFilterConfig = filter.WithoutFilters(&host)
+	own := wire.Action("routes", &routev3.RouteList{Routes: routes})
 	if tree != nil {
 		own = &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: tree}}
 	}
 	return &xdsmatcherv3.Matcher{
 		MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
-			Input: extension("chain", &networkinputv3.FilterStateInput{Key: filter.ChainName}),
+			Input: wire.Extension("chain", &networkinputv3.FilterStateInput{Key: filter.ChainName}),
 			TreeType: &xdsmatcherv3.Matcher_MatcherTree_ExactMatchMap{ExactMatchMap: &xdsmatcherv3.Matcher_MatcherTree_MatchMap{
 				Map: map[string]*xdsmatcherv3.Matcher_OnMatch{host.Chain: own},
 			}},
 		}},
-		OnNoMatch: act("misdirected", misdirected),
+		OnNoMatch: wire.Action("misdirected", misdirected),
 	}
-}
-
-func act(name string, action proto.Message) *xdsmatcherv3.Matcher_OnMatch {
-	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{Action: extension(name, action)}}
-}
-
-func extension(name string, config proto.Message) *xdscorev3.TypedExtensionConfig {
-	return &xdscorev3.TypedExtensionConfig{Name: name, TypedConfig: wire.Any(config)}
 }

@@ -3,13 +3,7 @@ package route
 import (
 	"slices"
 
-	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
-	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
-
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/translate/filter"
 )
 
 // withPreflights gives rules with CORS a rule of its own for preflights, where a host has requests pass filters before routing. Browsers
@@ -31,27 +25,4 @@ func withPreflights(host *ir.VirtualHost) []ir.Rule {
 		rules = append(rules, rule)
 	}
 	return slices.Clip(rules)
-}
-
-// noMethod is the method of no request.
-const noMethod = "-"
-
-// passFilters has the requests of a route pass no filter before routing. To switch the filters off is not enough: a request whose host is
-// found late has them already.
-func passFilters(r *routev3.Route, filters []ir.ExternalAuth) {
-	for place := range filters {
-		if filters[place].Backend == "" {
-			// Then nothing passes at all.
-			continue
-		}
-		run := running(extAuthz(&filters[place])).GetMatcher().GetOnNoMatch()
-		configure(r, filter.BeforeRouting(place), &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{
-			MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
-				Input: extension("method", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":method"}),
-				TreeType: &xdsmatcherv3.Matcher_MatcherTree_ExactMatchMap{ExactMatchMap: &xdsmatcherv3.Matcher_MatcherTree_MatchMap{
-					Map: map[string]*xdsmatcherv3.Matcher_OnMatch{noMethod: run},
-				}},
-			}},
-		}})
-	}
 }

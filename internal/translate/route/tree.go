@@ -8,6 +8,8 @@ import (
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 const (
@@ -39,7 +41,7 @@ func tree(routes []*routev3.Route) *xdsmatcherv3.Matcher {
 		for _, place := range places {
 			list.Routes = append(list.Routes, routes[place])
 		}
-		return act("routes", list)
+		return wire.Action("routes", list)
 	}
 	byBeginning := &xdsmatcherv3.Matcher{
 		MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
@@ -61,7 +63,7 @@ func tree(routes []*routev3.Route) *xdsmatcherv3.Matcher {
 }
 
 // wholePath is the path with its query.
-var wholePath = extension("path", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":path"})
+var wholePath = wire.Extension("path", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":path"})
 
 func matchMap(keys map[string][]int, pick func([]int) *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher_MatcherTree_MatchMap {
 	m := &xdsmatcherv3.Matcher_MatcherTree_MatchMap{Map: make(map[string]*xdsmatcherv3.Matcher_OnMatch, len(keys))}

@@ -15,16 +15,12 @@ import (
 // route is that of its rule, so that what Envoy says about a route can be traced to the object it came from. A rule that Envoy would refuse
 // answers an error, or is left out if its match is the reason, and has a flaw.
 func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
-	rules := withPreflights(&host)
-	routes, flaws := routesOf(&host, rules)
-	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}}
+	routes, flaws := routesOf(&host, withPreflights(&host))
+	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}, TypedPerFilterConfig: filter.VirtualHost(&host)}
 	if slices.ContainsFunc(routes, func(r *routev3.Route) bool { return r.GetRoute() != nil }) {
 		vh.RetryPolicy = saferRetries
 	}
-	routes = beforeRouting(vh, host.Filters, routes)
-	if slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Match.GRPC }) {
-		grpcWeb(vh)
-	}
+	routes = beforeRouting(&host, routes)
 	filter.Need(vh, routes)
 	if !strings.HasPrefix(host.Domain, "*") && !host.FallsThrough {
 		filter.Found(vh)
@@ -77,7 +73,7 @@ func HasTree(host ir.VirtualHost) bool {
 		return false
 	}
 	routes, _ := routesOf(&host, withPreflights(&host))
-	return tree(beforeRouting(&routev3.VirtualHost{}, host.Filters, routes)) != nil
+	return tree(beforeRouting(&host, routes)) != nil
 }
 
 // answer is a rule of which only the match is good.
@@ -88,9 +84,8 @@ func answer(rule *ir.Rule, match *routev3.RouteMatch) *routev3.Route {
 }
 
 func route(host *ir.VirtualHost, rule *ir.Rule, v variant) *routev3.Route {
-	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match)}
+	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match), TypedPerFilterConfig: filter.Route(host, rule)}
 	r.ResponseHeadersToAdd, r.ResponseHeadersToRemove = headers(rule.ResponseHeaders)
-	cors(r, rule.CORS)
 	switch {
 	case rule.Redirect != nil:
 		r.Action = &routev3.Route_Redirect{Redirect: redirect(host.Domain, rule.Redirect, v)}
@@ -100,10 +95,6 @@ func route(host *ir.VirtualHost, rule *ir.Rule, v variant) *routev3.Route {
 		fail(r, rule.Fail.StatusCode)
 	default:
 		fail(r, unserved(rule))
-	}
-	externalAuth(r, rule.Auth)
-	if rule.Match.Preflight {
-		passFilters(r, host.Filters)
 	}
 	return r
 }

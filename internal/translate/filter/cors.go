@@ -1,23 +1,32 @@
-package route
+package filter
 
 import (
 	"strconv"
 	"strings"
 
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/translate/filter"
 )
 
-// cors configures the filter for one route. Envoy answers a wildcard with what the request asks for, and an allowed origin with itself,
-// with and without credentials.
-func cors(r *routev3.Route, c *ir.CORS) {
-	if c == nil {
-		return
-	}
+// CORS answers preflight requests, and does nothing for a route without a policy.
+const CORS = "envoy.filters.http.cors"
+
+var cors = Filter{
+	Name: CORS, OnDemand: true,
+	Listener: everywhere(&corsv3.Cors{}),
+	Route: func(_ *ir.VirtualHost, rule *ir.Rule) (proto.Message, bool) {
+		if rule.CORS == nil {
+			return nil, false
+		}
+		return corsPolicy(rule.CORS), true
+	},
+}
+
+// corsPolicy: Envoy answers a wildcard with what the request asks for, and an allowed origin with itself, with and without credentials.
+func corsPolicy(c *ir.CORS) *corsv3.CorsPolicy {
 	policy := &corsv3.CorsPolicy{
 		AllowMethods:     strings.Join(c.Methods, ", "),
 		AllowHeaders:     strings.Join(c.Headers, ", "),
@@ -28,7 +37,7 @@ func cors(r *routev3.Route, c *ir.CORS) {
 		ForwardNotMatchingPreflights: wrapperspb.Bool(false),
 	}
 	for _, origin := range c.Origins {
-		policy.AllowOriginStringMatch = append(policy.AllowOriginStringMatch, stringMatch(origin))
+		policy.AllowOriginStringMatch = append(policy.AllowOriginStringMatch, StringMatch(origin))
 	}
-	configure(r, filter.CORS, policy)
+	return policy
 }

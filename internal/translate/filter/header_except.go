@@ -1,4 +1,4 @@
-package route
+package filter
 
 import (
 	"maps"

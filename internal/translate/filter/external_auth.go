@@ -1,12 +1,10 @@
-package route
+package filter
 
 import (
 	"time"
 
-	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	extauthzv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -16,9 +14,22 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/translate/filter"
-	"github.com/gatewright/gatewright/internal/translate/wire"
 )
+
+// ExternalAuth runs the authorization filter that a route brings along, and does nothing for a route without one. The filter itself has
+// settings that Envoy takes from no route.
+const ExternalAuth = "envoy.filters.http.composite"
+
+var externalAuth = Filter{
+	Name: ExternalAuth, OnDemand: true,
+	Listener: everywhere(&compositev3.Composite{}),
+	Route: func(_ *ir.VirtualHost, rule *ir.Rule) (proto.Message, bool) {
+		if rule.Auth == nil {
+			return nil, false
+		}
+		return runs(extAuthzName, extAuthz(rule.Auth)), true
+	},
+}
 
 const (
 	extAuthzName = "envoy.filters.http.ext_authz"
@@ -31,34 +42,14 @@ var notCopied = []string{
 	"connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 }
 
-// externalAuth lets the authorization filter run for one route, with the route's own settings.
-func externalAuth(r *routev3.Route, a *ir.ExternalAuth) {
-	if a != nil {
-		configure(r, filter.ExternalAuth, running(extAuthz(a)))
-	}
-}
-
-// running has a composite filter run the authorization filter.
-func running(config *extauthzv3.ExtAuthz) *compositev3.CompositePerRoute {
-	return runs(extAuthzName, config)
-}
-
-// runs has a composite filter run another.
-func runs(name string, config proto.Message) *compositev3.CompositePerRoute {
-	action := &compositev3.ExecuteFilterAction{
-		TypedConfig: &corev3.TypedExtensionConfig{Name: name, TypedConfig: wire.Any(config)},
-	}
-	// There is nothing to match, so this is what happens to every request.
-	return &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{OnNoMatch: act(name, action)}}
-}
-
 func extAuthz(a *ir.ExternalAuth) *extauthzv3.ExtAuthz {
 	config := &extauthzv3.ExtAuthz{
 		TransportApiVersion: corev3.ApiVersion_V3, AllowedHeaders: anyOf(a.RequestHeaders),
 		// No answer from the server is an outage and not a refusal. The request is stopped either way.
 		StatusOnError: &typev3.HttpStatus{Code: typev3.StatusCode_ServiceUnavailable},
 		DecoderHeaderMutationRules: &mutationv3.HeaderMutationRules{
-			AllowAllRouting: wrapperspb.Bool(true), AllowEnvoy: wrapperspb.Bool(true), DisallowExpression: &matcherv3.RegexMatcher{Regex: "(?i)" + filter.OwnHeaders},
+			AllowAllRouting: wrapperspb.Bool(true), AllowEnvoy: wrapperspb.Bool(true),
+			DisallowExpression: &matcherv3.RegexMatcher{Regex: "(?i)" + OwnHeaders},
 		},
 	}
 	if a.MaxBody > 0 {
@@ -98,7 +89,9 @@ func anyOf(names []string) *matcherv3.ListStringMatcher {
 	}
 	list := &matcherv3.ListStringMatcher{}
 	for _, name := range names {
-		list.Patterns = append(list.Patterns, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: name}, IgnoreCase: true})
+		list.Patterns = append(list.Patterns, &matcherv3.StringMatcher{
+			MatchPattern: &matcherv3.StringMatcher_Exact{Exact: name}, IgnoreCase: true,
+		})
 	}
 	return list
 }

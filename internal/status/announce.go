@@ -19,6 +19,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // maxNote is the size beyond which the API refuses an event's note.
@@ -210,7 +211,7 @@ type change struct {
 }
 
 // observe takes in that a status has changed. What has come to be False is told in a while, unless it is over by then.
-func (n *announcer) observe(ctx context.Context, kind Kind, object client.Object, before, after snapshot) {
+func (n *announcer) observe(ctx context.Context, kind store.Kind, object client.Object, before, after snapshot) {
 	if n.client == nil {
 		return
 	}
@@ -293,9 +294,9 @@ func eventName(object string, now time.Time) string {
 const maxName = 253
 
 // apiVersion is where a kind is from.
-func apiVersion(kind Kind) string {
+func apiVersion(kind store.Kind) string {
 	switch kind {
-	case KindXBackend, KindXBackendTrafficPolicy, KindXTelemetryPolicy:
+	case store.XBackend, store.XBackendTrafficPolicy, store.XTelemetryPolicy:
 		return gwxv1alpha1.GroupVersion.String()
 	default:
 		return gwv1.GroupVersion.String()
@@ -304,7 +305,7 @@ func apiVersion(kind Kind) string {
 
 // make writes an event. The usual recorder counts events of one reason as repetitions of the first and drops their notes, and the note is
 // the news here.
-func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a *announcement) {
+func (n *announcer) make(ctx context.Context, kind store.Kind, object client.Object, a *announcement) {
 	now := time.Now()
 	// Objects without a namespace have their events in this one.
 	namespace := object.GetNamespace()

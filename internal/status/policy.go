@@ -8,6 +8,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 const maxAncestors = 16
@@ -43,7 +44,7 @@ func backendTLSPolicyTarget(controller gwv1.GatewayController) target[gwv1.Backe
 		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
 			return Policy(existing, o, controller, now)
 		},
-		kind: KindBackendTLSPolicy, conditions: policySnapshot(controller),
+		kind: store.BackendTLSPolicy, conditions: policySnapshot(controller),
 	}
 }
 
@@ -55,6 +56,6 @@ func backendTrafficPolicyTarget(controller gwv1.GatewayController) target[
 		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
 			return Policy(existing, o, controller, now)
 		},
-		kind: KindXBackendTrafficPolicy, conditions: policySnapshot(controller),
+		kind: store.XBackendTrafficPolicy, conditions: policySnapshot(controller),
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 var releaseTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, int64]{
@@ -17,7 +19,7 @@ var releaseTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, int6
 // ReleaseGateway says that a Gateway is not ours any more: what we said of it before that generation is withdrawn, and it is forgotten.
 // Of a Gateway that we said nothing about, nothing is touched.
 func (w *Writer) ReleaseGateway(key string, generation int64) {
-	i := item{KindGateway, key}
+	i := item{store.Gateway, key}
 	if wanted, _ := w.wish(i); wanted == nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // errStale says that the cache has not yet seen our own last write, so that nothing can be told from it.
@@ -22,7 +23,7 @@ type target[T any, P object[T], S, O any] struct {
 	status func(P) *S
 	merge  func(existing S, o O, now metav1.Time) S
 	// kind and conditions are for events about what has changed.
-	kind       Kind
+	kind       store.Kind
 	conditions func(S) snapshot
 }
 
@@ -37,21 +38,21 @@ var (
 		status: func(c *gwv1.GatewayClass) *gwv1.GatewayClassStatus { return &c.Status },
 		merge:  Class,
 
-		kind:       KindGatewayClass,
+		kind:       store.GatewayClass,
 		conditions: classSnapshot,
 	}
 	gatewayTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, outcome.Gateway]{
 		status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
 		merge:  Gateway,
 
-		kind:       KindGateway,
+		kind:       store.Gateway,
 		conditions: gatewaySnapshot,
 	}
 	listenerSetTarget = target[gwv1.ListenerSet, *gwv1.ListenerSet, gwv1.ListenerSetStatus, outcome.ListenerSet]{
 		status: func(s *gwv1.ListenerSet) *gwv1.ListenerSetStatus { return &s.Status },
 		merge:  ListenerSet,
 
-		kind:       KindListenerSet,
+		kind:       store.ListenerSet,
 		conditions: setSnapshot,
 	}
 )
@@ -59,17 +60,17 @@ var (
 // routeWriter writes the status of one kind of route.
 type routeWriter func(ctx context.Context, w *Writer, key string, o outcome.Route, last string) (string, error)
 
-func routeWriters(controller gwv1.GatewayController) map[Kind]routeWriter {
-	return map[Kind]routeWriter{
-		KindHTTPRoute: routeTarget(KindHTTPRoute, controller, func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindGRPCRoute: routeTarget(KindGRPCRoute, controller, func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindTLSRoute:  routeTarget(KindTLSRoute, controller, func(r *gwv1.TLSRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindTCPRoute:  routeTarget(KindTCPRoute, controller, func(r *gwv1.TCPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindUDPRoute:  routeTarget(KindUDPRoute, controller, func(r *gwv1.UDPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+func routeWriters(controller gwv1.GatewayController) map[store.Kind]routeWriter {
+	return map[store.Kind]routeWriter{
+		store.HTTPRoute: routeTarget(store.HTTPRoute, controller, func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		store.GRPCRoute: routeTarget(store.GRPCRoute, controller, func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		store.TLSRoute:  routeTarget(store.TLSRoute, controller, func(r *gwv1.TLSRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		store.TCPRoute:  routeTarget(store.TCPRoute, controller, func(r *gwv1.TCPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
+		store.UDPRoute:  routeTarget(store.UDPRoute, controller, func(r *gwv1.UDPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
 	}
 }
 
-func routeTarget[T any, P object[T]](kind Kind, controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
+func routeTarget[T any, P object[T]](kind store.Kind, controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
 	return target[T, P, gwv1.RouteStatus, outcome.Route]{
 		status: status, merge: mergeRoute(controller), kind: kind, conditions: routeSnapshot(controller),
 	}.write

@@ -6,6 +6,7 @@ import (
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // maxBackendAncestors is the API's limit, which is another than for policies.
@@ -41,7 +42,7 @@ func xbackendTarget(controller gwv1.GatewayController) target[
 		merge: func(existing gwxv1alpha1.BackendStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.BackendStatus {
 			return XBackend(existing, o, controller, now)
 		},
-		kind: KindXBackend,
+		kind: store.XBackend,
 		conditions: func(status gwxv1alpha1.BackendStatus) snapshot {
 			var s snapshot
 			for _, a := range status.Ancestors {
@@ -64,7 +65,7 @@ func telemetryPolicyTarget(controller gwv1.GatewayController) target[
 			existing.Ancestors = Policy(gwv1.PolicyStatus{Ancestors: existing.Ancestors}, o, controller, now).Ancestors
 			return existing
 		},
-		kind: KindXTelemetryPolicy,
+		kind: store.XTelemetryPolicy,
 		conditions: func(status gwxv1alpha1.TelemetryPolicyStatus) snapshot {
 			return policySnapshot(controller)(gwv1.PolicyStatus{Ancestors: status.Ancestors})
 		},

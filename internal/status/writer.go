@@ -63,9 +63,7 @@ type Writer struct {
 	metrics metrics
 	workers int
 	now     func() metav1.Time
-	routes  map[store.Kind]routeWriter
-	// policies has a way to write each kind of policy.
-	policies map[store.Kind]policyWriter
+	targets targets
 
 	mu     sync.Mutex
 	wishes map[item]*wish
@@ -130,14 +128,8 @@ func NewWriter(o Options) *Writer {
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },
-		routes:  routeWriters(o.Controller),
-		policies: map[store.Kind]policyWriter{
-			store.BackendTLSPolicy:      backendTLSPolicyTarget(o.Controller).write,
-			store.XBackendTrafficPolicy: backendTrafficPolicyTarget(o.Controller).write,
-			store.XBackend:              xbackendTarget(o.Controller).write,
-			store.XTelemetryPolicy:      telemetryPolicyTarget(o.Controller).write,
-		},
-		wishes: map[item]*wish{},
+		targets: targetsOf(store.Kinds, o.Controller),
+		wishes:  map[item]*wish{},
 	}
 	w.metrics = newMetrics(o.Metrics, w.depth)
 	return w
@@ -146,21 +138,21 @@ func NewWriter(o Options) *Writer {
 // SetClass says what became of a GatewayClass.
 func (w *Writer) SetClass(key string, o outcome.Class) {
 	w.set(item{store.GatewayClass, key}, false, func(ctx context.Context, last string) (string, error) {
-		return classTarget.write(ctx, w, key, o, last)
+		return w.targets.class(ctx, w, key, o, last)
 	})
 }
 
 // SetGateway says what became of a Gateway.
 func (w *Writer) SetGateway(key string, o outcome.Gateway) {
 	w.set(item{store.Gateway, key}, false, func(ctx context.Context, last string) (string, error) {
-		return gatewayTarget.write(ctx, w, key, o, last)
+		return w.targets.gateway(ctx, w, key, o, last)
 	})
 }
 
 // SetListenerSet says what became of a ListenerSet.
 func (w *Writer) SetListenerSet(key string, o outcome.ListenerSet) {
 	w.set(item{store.ListenerSet, key}, false, func(ctx context.Context, last string) (string, error) {
-		return listenerSetTarget.write(ctx, w, key, o, last)
+		return w.targets.listenerSet(ctx, w, key, o, last)
 	})
 }
 
@@ -170,7 +162,7 @@ func (w *Writer) WithdrawListenerSet(key string, o outcome.ListenerSet) {
 		return
 	}
 	w.set(item{store.ListenerSet, key}, true, func(ctx context.Context, last string) (string, error) {
-		return listenerSetTarget.write(ctx, w, key, o, last)
+		return w.targets.listenerSet(ctx, w, key, o, last)
 	})
 }
 
@@ -184,14 +176,14 @@ func (w *Writer) knows(i item) bool {
 // SetRoute says what became of a route of any kind. One without parents loses what we wrote on it, and is then forgotten.
 func (w *Writer) SetRoute(kind store.Kind, key string, o outcome.Route) {
 	w.set(item{kind, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
-		return w.routes[kind](ctx, w, key, o, last)
+		return w.targets.routes[kind](ctx, w, key, o, last)
 	})
 }
 
 // SetPolicy says what became of a policy. One without ancestors loses what we wrote on it, and is then forgotten.
 func (w *Writer) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 	w.set(item{kind, key}, len(o.Ancestors) == 0, func(ctx context.Context, last string) (string, error) {
-		return w.policies[kind](ctx, w, key, o, last)
+		return w.targets.policies[kind](ctx, w, key, o, last)
 	})
 }
 
@@ -251,12 +243,12 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 	}
 }
 
+// inOrder compares by the order of [store.Kinds].
 func inOrder(a, b item) int {
-	kinds := []store.Kind{
-		store.GatewayClass, store.Gateway, store.ListenerSet, store.HTTPRoute, store.GRPCRoute, store.TLSRoute, store.TCPRoute, store.UDPRoute,
-		store.BackendTLSPolicy, store.XBackendTrafficPolicy, store.XBackend, store.XTelemetryPolicy,
+	place := func(i item) int {
+		return slices.IndexFunc(store.Kinds, func(d *store.Descriptor) bool { return d.Kind == i.kind })
 	}
-	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.key, b.key))
 }
 
 func (w *Writer) follow() {

@@ -43,7 +43,7 @@ type bench struct {
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(gwv1.Install(scheme), eventsv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(store.AddToScheme(scheme), eventsv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{metrics: prometheus.NewRegistry()}

@@ -113,7 +113,13 @@ func describe[V Object](g group, d Descriptor, t typed[V]) *Descriptor {
 		}
 	}
 	if t.status != nil {
-		d.Status = func(object Object) any { return t.status(object.(V)) } //nolint:forcetypeassert // as documented: an object of the kind
+		d.Status = func(object Object) any {
+			v, ok := object.(V)
+			if !ok {
+				panic(fmt.Sprintf("%T is no %s", object, d.Kind))
+			}
+			return t.status(v)
+		}
 	}
 	d.open = func(s *Store, o *Objects) sink {
 		table := NewTable[V](s, string(d.Kind))

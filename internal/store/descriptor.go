@@ -60,8 +60,8 @@ type Descriptor struct {
 	NeededBy func(Change) bool
 	// Check refuses what the type can read and the control plane can not use, nil for nothing. It takes the object as JSON.
 	Check func(object []byte) error
-	// PassUnreadable says that an object of which only the metadata can be read is in its table, marked by [MarkUnreadable], and not left out: those who
-	// refer to it say why they do not use it.
+	// PassUnreadable says that an object of which only the metadata can be read is in its table, marked by [MarkUnreadable], and not left
+	// out: the status of what refers to it says why it is not used.
 	PassUnreadable bool
 	// Managed says that Gatewright writes objects of the kind too. The chart has rules for it that depend on values.
 	Managed bool

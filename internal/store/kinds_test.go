@@ -102,8 +102,14 @@ func TestADescriptorThatLacksSomethingPanics(t *testing.T) {
 		typed      typed[*gwv1.Gateway]
 		want       string
 	}{
-		{"no resource", Descriptor{Kind: Gateway, Versions: []string{"v1"}, Served: ByDefinition}, typed[*gwv1.Gateway]{table: table}, "no resource"},
-		{"no table", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: ByDefinition}, typed[*gwv1.Gateway]{}, "no table"},
+		{
+			"no resource", Descriptor{Kind: Gateway, Versions: []string{"v1"}, Served: ByDefinition},
+			typed[*gwv1.Gateway]{table: table}, "no resource",
+		},
+		{
+			"no table", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: ByDefinition},
+			typed[*gwv1.Gateway]{}, "no table",
+		},
 		{
 			"no comparison", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}},
 			typed[*gwv1.Gateway]{table: table}, "does not say which changes count",

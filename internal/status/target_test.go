@@ -74,12 +74,26 @@ func TestAStatusThatCanNotBeWrittenPanics(t *testing.T) {
 func TestANewLeaderWritesFirstWhatManyWaitFor(t *testing.T) {
 	t.Parallel()
 	items := []item{
-		{store.XTelemetryPolicy, "a/t"}, {store.HTTPRoute, "b/r"}, {store.HTTPRoute, "a/r"}, {store.Gateway, "z/g"}, {store.GatewayClass, "c"},
-		{store.BackendTLSPolicy, "a/p"}, {store.ListenerSet, "a/s"}, {store.UDPRoute, "a/u"}, {store.XBackend, "a/x"},
+		{store.XTelemetryPolicy, "a/t"},
+		{store.HTTPRoute, "b/r"},
+		{store.HTTPRoute, "a/r"},
+		{store.Gateway, "z/g"},
+		{store.GatewayClass, "c"},
+		{store.BackendTLSPolicy, "a/p"},
+		{store.ListenerSet, "a/s"},
+		{store.UDPRoute, "a/u"},
+		{store.XBackend, "a/x"},
 	}
 	want := []item{
-		{store.GatewayClass, "c"}, {store.Gateway, "z/g"}, {store.ListenerSet, "a/s"}, {store.HTTPRoute, "a/r"}, {store.HTTPRoute, "b/r"},
-		{store.UDPRoute, "a/u"}, {store.BackendTLSPolicy, "a/p"}, {store.XBackend, "a/x"}, {store.XTelemetryPolicy, "a/t"},
+		{store.GatewayClass, "c"},
+		{store.Gateway, "z/g"},
+		{store.ListenerSet, "a/s"},
+		{store.HTTPRoute, "a/r"},
+		{store.HTTPRoute, "b/r"},
+		{store.UDPRoute, "a/u"},
+		{store.BackendTLSPolicy, "a/p"},
+		{store.XBackend, "a/x"},
+		{store.XTelemetryPolicy, "a/t"},
 	}
 	if got := slices.SortedFunc(slices.Values(items), inOrder); !slices.Equal(got, want) {
 		t.Errorf("order: %v", got)

@@ -103,24 +103,34 @@ func TestADescriptorThatLacksSomethingPanics(t *testing.T) {
 		want       string
 	}{
 		{
-			"no resource", Descriptor{Kind: Gateway, Versions: []string{"v1"}, Served: ByDefinition},
-			typed[*gwv1.Gateway]{table: table}, "no resource",
+			"no resource",
+			Descriptor{Kind: Gateway, Versions: []string{"v1"}, Served: ByDefinition},
+			typed[*gwv1.Gateway]{table: table},
+			"no resource",
 		},
 		{
-			"no table", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: ByDefinition},
-			typed[*gwv1.Gateway]{}, "no table",
+			"no table",
+			Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: ByDefinition},
+			typed[*gwv1.Gateway]{},
+			"no table",
 		},
 		{
-			"no comparison", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}},
-			typed[*gwv1.Gateway]{table: table}, "does not say which changes count",
+			"no comparison",
+			Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}},
+			typed[*gwv1.Gateway]{table: table},
+			"does not say which changes count",
 		},
 		{
-			"a cache for a kind that may not be served", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: ByDefinition},
-			typed[*gwv1.Gateway]{table: table, trim: func(*gwv1.Gateway) {}}, "may not be served",
+			"a cache for a kind that may not be served",
+			Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: ByDefinition},
+			typed[*gwv1.Gateway]{table: table, trim: func(*gwv1.Gateway) {}},
+			"may not be served",
 		},
 		{
-			"on demand of nothing", Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: OnDemand},
-			typed[*gwv1.Gateway]{table: table, changed: func(_, _ *gwv1.Gateway) bool { return false }}, "what needs it",
+			"on demand of nothing",
+			Descriptor{Kind: Gateway, Resource: "x", Versions: []string{"v1"}, Served: OnDemand},
+			typed[*gwv1.Gateway]{table: table, changed: func(_, _ *gwv1.Gateway) bool { return false }},
+			"what needs it",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

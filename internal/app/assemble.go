@@ -75,7 +75,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Reader: statuses, Client: statuses, Controller: o.controller(), Log: log, Metrics: metrics.Registry,
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
-	p.proofs = proof.New(statusSink{p.statuses}, metrics.Registry)
+	p.proofs = proof.New(p.statuses, metrics.Registry)
 	p.fleets.proofs, p.fleets.planes = p.proofs, dataplane.Planes{streams{p.proxies, p.fleets.identities}}
 	if o.Files {
 		p.files = files.New(files.Config{
@@ -185,7 +185,7 @@ func (p *plane) run(ctx context.Context) error {
 
 // observe takes an event from an informer.
 func (p *plane) observe(e watch.Event) {
-	p.statuses.Observed(status.Kind(e.Kind), e.Key)
+	p.statuses.Observed(e.Kind, e.Key)
 	if e.StatusOnly {
 		return
 	}

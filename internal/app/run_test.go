@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gatewright/gatewright/internal/infra/render"
-	"github.com/gatewright/gatewright/internal/watch"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 func TestTheSchemeKnowsWhatIsReadAndWritten(t *testing.T) {
@@ -18,9 +18,9 @@ func TestTheSchemeKnowsWhatIsReadAndWritten(t *testing.T) {
 			t.Errorf("%s can not be applied", kind)
 		}
 	}
-	for _, kind := range watch.Kinds {
+	for _, kind := range store.Kinds {
 		if _, _, err := scheme.ObjectKinds(kind.Object); err != nil {
-			t.Errorf("%s can not be watched: %v", kind.Name, err)
+			t.Errorf("%s can not be watched: %v", kind.Kind, err)
 		}
 	}
 }

@@ -170,18 +170,10 @@ func statusOf(g *graph) map[string]any {
 	for _, key := range g.routeStatus.Keys(nil) {
 		out[key], _ = g.routeStatus.Get(nil, key)
 	}
-	for _, key := range g.policyStatus.Keys(nil) {
-		o, _ := g.policyStatus.Get(nil, key)
-		out[string(store.BackendTLSPolicy)+"/"+key] = o
-	}
-	for _, key := range g.trafficStatus.Keys(nil) {
-		out[string(store.XBackendTrafficPolicy)+"/"+key], _ = g.trafficStatus.Get(nil, key)
-	}
-	for _, key := range g.telemetryStatus.Keys(nil) {
-		out[string(store.XTelemetryPolicy)+"/"+key], _ = g.telemetryStatus.Get(nil, key)
-	}
-	for _, key := range g.xbackendStatus.Keys(nil) {
-		out[string(store.XBackend)+"/"+key], _ = g.xbackendStatus.Get(nil, key)
+	for _, policies := range g.policyOutcomes() {
+		for _, key := range policies.outcomes.Keys(nil) {
+			out[string(policies.kind)+"/"+key], _ = policies.outcomes.Get(nil, key)
+		}
 	}
 	return out
 }

@@ -65,11 +65,10 @@ func (g *graph) collectChanges() {
 	g.tableListeners.CollectReplaced()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
-	g.policyStatus.CollectChanges()
-	g.trafficStatus.CollectChanges()
-	g.xbackendStatus.CollectChanges()
+	for _, policies := range g.policyOutcomes() {
+		policies.outcomes.CollectChanges()
+	}
 	g.selections.CollectChanges()
-	g.telemetryStatus.CollectChanges()
 	g.shared.fleets.CollectChanges()
 	g.shared.sockets.CollectChanges()
 	g.shared.tenants.CollectChanges()
@@ -189,19 +188,34 @@ func (g *graph) publishStatuses(statuses Statuses) {
 			statuses.WithdrawListenerSet(key, o.outcome)
 		}
 	}
-	publishPolicies(statuses, store.BackendTLSPolicy, g.policyStatus)
-	publishPolicies(statuses, store.XBackendTrafficPolicy, g.trafficStatus)
-	publishPolicies(statuses, store.XBackend, g.xbackendStatus)
-	publishPolicies(statuses, store.XTelemetryPolicy, g.telemetryStatus)
+	for _, policies := range g.policyOutcomes() {
+		policies.publish(statuses)
+	}
 	g.publishRoutes(statuses)
 }
 
-func publishPolicies(statuses Statuses, kind store.Kind, outcomes *store.Table[outcome.Policy]) {
-	for _, key := range outcomes.TakeChanged() {
-		if o, ok := outcomes.Get(nil, key); ok {
-			statuses.SetPolicy(kind, key, o)
+// policyOutcomes are what became of the policies of one kind.
+type policyOutcomes struct {
+	kind     store.Kind
+	outcomes *store.Table[outcome.Policy]
+}
+
+// policyOutcomes are what became of all policies, and of XBackends, whose status is alike.
+func (g *graph) policyOutcomes() []policyOutcomes {
+	return []policyOutcomes{
+		{store.BackendTLSPolicy, g.policyStatus},
+		{store.XBackendTrafficPolicy, g.trafficStatus},
+		{store.XBackend, g.xbackendStatus},
+		{store.XTelemetryPolicy, g.telemetryStatus},
+	}
+}
+
+func (p policyOutcomes) publish(statuses Statuses) {
+	for _, key := range p.outcomes.TakeChanged() {
+		if o, ok := p.outcomes.Get(nil, key); ok {
+			statuses.SetPolicy(p.kind, key, o)
 		} else {
-			statuses.Forget(kind, key)
+			statuses.Forget(p.kind, key)
 		}
 	}
 }

@@ -89,21 +89,13 @@ func (b both) dump(t *testing.T) string {
 		o, _ := b.config.routeStatus.Get(nil, key)
 		write("route", key, o)
 	}
-	for _, key := range b.config.policyStatus.Keys(nil) {
-		o, _ := b.config.policyStatus.Get(nil, key)
-		write("policy", key, o)
-	}
-	for _, key := range b.config.trafficStatus.Keys(nil) {
-		o, _ := b.config.trafficStatus.Get(nil, key)
-		write("traffic policy", key, o)
-	}
-	for _, key := range b.config.telemetryStatus.Keys(nil) {
-		o, _ := b.config.telemetryStatus.Get(nil, key)
-		write("telemetry policy", key, o)
+	for _, policies := range b.config.policyOutcomes() {
+		for _, key := range policies.outcomes.Keys(nil) {
+			o, _ := policies.outcomes.Get(nil, key)
+			write(string(policies.kind), key, o)
+		}
 	}
 	for _, key := range b.config.xbackendStatus.Keys(nil) {
-		o, _ := b.config.xbackendStatus.Get(nil, key)
-		write("xbackend", key, o)
 		s, _ := b.config.selections.Get(nil, key)
 		write("selection "+s.uid, key, s.selector)
 	}

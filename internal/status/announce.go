@@ -17,9 +17,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // maxNote is the size beyond which the API refuses an event's note.
@@ -211,11 +211,11 @@ type change struct {
 }
 
 // observe takes in that a status has changed. What has come to be False is told in a while, unless it is over by then.
-func (n *announcer) observe(ctx context.Context, kind Kind, object client.Object, before, after snapshot) {
+func (n *announcer) observe(ctx context.Context, kind *store.Descriptor, object client.Object, before, after snapshot) {
 	if n.client == nil {
 		return
 	}
-	i := item{kind, client.ObjectKeyFromObject(object).String()}
+	i := item{kind.Kind, client.ObjectKeyFromObject(object).String()}
 	// It outlives the write that caused it.
 	ctx = context.WithoutCancel(ctx)
 	tell := func(a *announcement) { n.make(ctx, kind, object, a) }
@@ -293,19 +293,9 @@ func eventName(object string, now time.Time) string {
 // maxName is how long the name of an object can be.
 const maxName = 253
 
-// apiVersion is where a kind is from.
-func apiVersion(kind Kind) string {
-	switch kind {
-	case KindXBackend, KindXBackendTrafficPolicy, KindXTelemetryPolicy:
-		return gwxv1alpha1.GroupVersion.String()
-	default:
-		return gwv1.GroupVersion.String()
-	}
-}
-
 // make writes an event. The usual recorder counts events of one reason as repetitions of the first and drops their notes, and the note is
 // the news here.
-func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a *announcement) {
+func (n *announcer) make(ctx context.Context, kind *store.Descriptor, object client.Object, a *announcement) {
 	now := time.Now()
 	// Objects without a namespace have their events in this one.
 	namespace := object.GetNamespace()
@@ -320,7 +310,7 @@ func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: eventName(object.GetName(), now)},
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding: corev1.ObjectReference{
-			APIVersion: apiVersion(kind), Kind: string(kind), Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
+			APIVersion: kind.APIVersion(), Kind: string(kind.Kind), Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
 			ResourceVersion: object.GetResourceVersion(),
 		},
 		ReportingController: string(n.controller),
@@ -331,6 +321,6 @@ func (n *announcer) make(ctx context.Context, kind Kind, object client.Object, a
 		Note:                clip(a.note, maxNote),
 	})
 	if err != nil {
-		n.log.Error("event not written", "kind", string(kind), "object", object.GetName(), "error", err)
+		n.log.Error("event not written", "kind", string(kind.Kind), "object", object.GetName(), "error", err)
 	}
 }

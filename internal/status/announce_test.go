@@ -16,6 +16,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 func TestAnEventTellsWhatDefinitionsTheClusterHasWhenThatChanges(t *testing.T) {
@@ -65,7 +66,7 @@ func TestAnEventTellsWhatComesToBeFalse(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		say := func(pause time.Duration, conditions ...outcome.Condition) {
-			b.SetRoute(KindHTTPRoute, "default/r", outcome.Route{Generation: 1, Parents: []outcome.Parent{{Ref: outcome.ParentRef{Name: "web"}, Conditions: conditions}}})
+			b.SetRoute(store.HTTPRoute, "default/r", outcome.Route{Generation: 1, Parents: []outcome.Parent{{Ref: outcome.ParentRef{Name: "web"}, Conditions: conditions}}})
 			<-time.After(pause)
 		}
 		accepted := outcome.Condition{Type: "Accepted", State: outcome.True, Reason: "Accepted", Message: "fine"}
@@ -138,7 +139,7 @@ func TestNamesOfEventsAreShortEnough(t *testing.T) {
 			t.Errorf("%q is no name", got)
 		}
 	}
-	if of := (item{KindHTTPRoute, "a/b"}).namespace() + (item{KindGatewayClass, "/c"}).namespace(); of != "a" {
+	if of := (item{store.HTTPRoute, "a/b"}).namespace() + (item{store.GatewayClass, "/c"}).namespace(); of != "a" {
 		t.Errorf("the namespaces are %q", of)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 func TestListenerSet(t *testing.T) {
@@ -82,7 +83,7 @@ func TestWriterWithdrawsAListenerSetItSpokeOf(t *testing.T) {
 		b.WithdrawListenerSet("default/foreign", gone)
 		settle()
 		b.wrote(t, 2)
-		b.Observed(KindListenerSet, "default/known")
+		b.Observed(store.ListenerSet, "default/known")
 		settle()
 		b.wrote(t, 2)
 		if err := b.cluster.Get(t.Context(), client.ObjectKeyFromObject(known), known); err != nil {

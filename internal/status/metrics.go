@@ -3,6 +3,8 @@ package status
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 const (
@@ -27,6 +29,6 @@ func newMetrics(registerer prometheus.Registerer, depth func() float64) metrics 
 	}, []string{"kind", "result"})}
 }
 
-func (m metrics) count(kind Kind, result string) {
+func (m metrics) count(kind store.Kind, result string) {
 	m.writes.WithLabelValues(string(kind), result).Inc()
 }

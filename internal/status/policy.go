@@ -1,11 +1,8 @@
 package status
 
 import (
-	"context"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
 )
@@ -33,28 +30,4 @@ func Policy(existing gwv1.PolicyStatus, o outcome.Policy, controller gwv1.Gatewa
 		},
 	}.merge(existing.Ancestors, o.Ancestors)
 	return status
-}
-
-type policyWriter func(ctx context.Context, w *Writer, key string, o outcome.Policy, last string) (string, error)
-
-func backendTLSPolicyTarget(controller gwv1.GatewayController) target[gwv1.BackendTLSPolicy, *gwv1.BackendTLSPolicy, gwv1.PolicyStatus, outcome.Policy] {
-	return target[gwv1.BackendTLSPolicy, *gwv1.BackendTLSPolicy, gwv1.PolicyStatus, outcome.Policy]{
-		status: func(p *gwv1.BackendTLSPolicy) *gwv1.PolicyStatus { return &p.Status },
-		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
-			return Policy(existing, o, controller, now)
-		},
-		kind: KindBackendTLSPolicy, conditions: policySnapshot(controller),
-	}
-}
-
-func backendTrafficPolicyTarget(controller gwv1.GatewayController) target[
-	gwxv1alpha1.XBackendTrafficPolicy, *gwxv1alpha1.XBackendTrafficPolicy, gwv1.PolicyStatus, outcome.Policy,
-] {
-	return target[gwxv1alpha1.XBackendTrafficPolicy, *gwxv1alpha1.XBackendTrafficPolicy, gwv1.PolicyStatus, outcome.Policy]{
-		status: func(p *gwxv1alpha1.XBackendTrafficPolicy) *gwv1.PolicyStatus { return &p.Status },
-		merge: func(existing gwv1.PolicyStatus, o outcome.Policy, now metav1.Time) gwv1.PolicyStatus {
-			return Policy(existing, o, controller, now)
-		},
-		kind: KindXBackendTrafficPolicy, conditions: policySnapshot(controller),
-	}
 }

@@ -5,25 +5,24 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-)
 
-var releaseTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, int64]{
-	status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
-	merge: func(existing gwv1.GatewayStatus, generation int64, _ metav1.Time) gwv1.GatewayStatus {
-		return Released(existing, generation)
-	},
-}
+	"github.com/gatewright/gatewright/internal/store"
+)
 
 // ReleaseGateway says that a Gateway is not ours any more: what we said of it before that generation is withdrawn, and it is forgotten.
 // Of a Gateway that we said nothing about, nothing is touched.
 func (w *Writer) ReleaseGateway(key string, generation int64) {
-	i := item{KindGateway, key}
+	i := item{store.Gateway, key}
 	if wanted, _ := w.wish(i); wanted == nil {
 		return
 	}
 	w.set(i, true, func(ctx context.Context, last string) (string, error) {
-		return releaseTarget.write(ctx, w, key, generation, last)
+		return w.targets.release(ctx, w, key, generation, last)
 	})
+}
+
+func release(existing gwv1.GatewayStatus, generation int64, _ metav1.Time) gwv1.GatewayStatus {
+	return Released(existing, generation)
 }
 
 // Released is the status of a Gateway without what we said of it before that generation. Conditions of Gateways do not say who wrote

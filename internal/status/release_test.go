@@ -69,5 +69,8 @@ func TestWriterReleasesAGatewayOnce(t *testing.T) {
 		b.ReleaseGateway("default/g", 2)
 		settle()
 		b.wrote(t, 2)
+		if b.log.Len() > 0 {
+			t.Errorf("log: %s", b.log.String())
+		}
 	})
 }

@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,75 +11,69 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // errStale says that the cache has not yet seen our own last write, so that nothing can be told from it.
 var errStale = errors.New("the cache is older than our last write")
 
-// target is how the writer reaches the status of one kind: where it is kept, and how an outcome becomes one.
-type target[T any, P object[T], S, O any] struct {
-	status func(P) *S
-	merge  func(existing S, o O, now metav1.Time) S
-	// kind and conditions are for events about what has changed.
-	kind       Kind
+// target is how the writer writes the status of one kind: S is where it is kept, O the outcome that becomes one.
+type target[S, O any] struct {
+	kind  *store.Descriptor
+	merge func(existing S, o O, now metav1.Time) S
+	// conditions are for events about what has changed.
 	conditions func(S) snapshot
 }
 
-type object[T any] interface {
-	*T
-	client.Object
-	DeepCopy() *T
+// write is how an outcome becomes the status of an object, see [target.write].
+type write[O any] func(ctx context.Context, w *Writer, key string, o O, last string) (string, error)
+
+// targets has a way to write the status of each kind that has one.
+type targets struct {
+	class       write[outcome.Class]
+	gateway     write[outcome.Gateway]
+	release     write[int64]
+	listenerSet write[outcome.ListenerSet]
+	routes      map[store.Kind]write[outcome.Route]
+	policies    map[store.Kind]write[outcome.Policy]
 }
 
-var (
-	classTarget = target[gwv1.GatewayClass, *gwv1.GatewayClass, gwv1.GatewayClassStatus, outcome.Class]{
-		status: func(c *gwv1.GatewayClass) *gwv1.GatewayClassStatus { return &c.Status },
-		merge:  Class,
-
-		kind:       KindGatewayClass,
-		conditions: classSnapshot,
+// targetsOf chooses the way to write a status by its type. It panics at a kind for which there is none.
+func targetsOf(kinds []*store.Descriptor, controller gwv1.GatewayController) targets {
+	all := targets{routes: map[store.Kind]write[outcome.Route]{}, policies: map[store.Kind]write[outcome.Policy]{}}
+	for _, kind := range kinds {
+		if kind.Status == nil {
+			continue
+		}
+		switch status := kind.Status(kind.Object).(type) {
+		case *gwv1.GatewayClassStatus:
+			all.class = target[gwv1.GatewayClassStatus, outcome.Class]{kind, Class, classSnapshot}.write
+		case *gwv1.GatewayStatus:
+			all.gateway = target[gwv1.GatewayStatus, outcome.Gateway]{kind, Gateway, gatewaySnapshot}.write
+			all.release = target[gwv1.GatewayStatus, int64]{kind, release, gatewaySnapshot}.write
+		case *gwv1.ListenerSetStatus:
+			all.listenerSet = target[gwv1.ListenerSetStatus, outcome.ListenerSet]{kind, ListenerSet, setSnapshot}.write
+		case *gwv1.RouteStatus:
+			all.routes[kind.Kind] = target[gwv1.RouteStatus, outcome.Route]{kind, by(controller, Route), routeSnapshot(controller)}.write
+		case *gwv1.PolicyStatus:
+			all.policies[kind.Kind] = target[gwv1.PolicyStatus, outcome.Policy]{kind, by(controller, Policy), policySnapshot(controller)}.write
+		case *gwxv1alpha1.BackendStatus:
+			all.policies[kind.Kind] = target[gwxv1alpha1.BackendStatus, outcome.Policy]{
+				kind, by(controller, XBackend), backendSnapshot(controller),
+			}.write
+		default:
+			panic(fmt.Sprintf("%s has a status of type %T, and there is no way to write that", kind.Kind, status))
+		}
 	}
-	gatewayTarget = target[gwv1.Gateway, *gwv1.Gateway, gwv1.GatewayStatus, outcome.Gateway]{
-		status: func(g *gwv1.Gateway) *gwv1.GatewayStatus { return &g.Status },
-		merge:  Gateway,
-
-		kind:       KindGateway,
-		conditions: gatewaySnapshot,
-	}
-	listenerSetTarget = target[gwv1.ListenerSet, *gwv1.ListenerSet, gwv1.ListenerSetStatus, outcome.ListenerSet]{
-		status: func(s *gwv1.ListenerSet) *gwv1.ListenerSetStatus { return &s.Status },
-		merge:  ListenerSet,
-
-		kind:       KindListenerSet,
-		conditions: setSnapshot,
-	}
-)
-
-// routeWriter writes the status of one kind of route.
-type routeWriter func(ctx context.Context, w *Writer, key string, o outcome.Route, last string) (string, error)
-
-func routeWriters(controller gwv1.GatewayController) map[Kind]routeWriter {
-	return map[Kind]routeWriter{
-		KindHTTPRoute: routeTarget(KindHTTPRoute, controller, func(r *gwv1.HTTPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindGRPCRoute: routeTarget(KindGRPCRoute, controller, func(r *gwv1.GRPCRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindTLSRoute:  routeTarget(KindTLSRoute, controller, func(r *gwv1.TLSRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindTCPRoute:  routeTarget(KindTCPRoute, controller, func(r *gwv1.TCPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-		KindUDPRoute:  routeTarget(KindUDPRoute, controller, func(r *gwv1.UDPRoute) *gwv1.RouteStatus { return &r.Status.RouteStatus }),
-	}
+	return all
 }
 
-func routeTarget[T any, P object[T]](kind Kind, controller gwv1.GatewayController, status func(P) *gwv1.RouteStatus) routeWriter {
-	return target[T, P, gwv1.RouteStatus, outcome.Route]{
-		status: status, merge: mergeRoute(controller), kind: kind, conditions: routeSnapshot(controller),
-	}.write
-}
-
-func mergeRoute(controller gwv1.GatewayController) func(gwv1.RouteStatus, outcome.Route, metav1.Time) gwv1.RouteStatus {
-	return func(existing gwv1.RouteStatus, o outcome.Route, now metav1.Time) gwv1.RouteStatus {
-		return Route(existing, o, controller, now)
-	}
+// by is how a controller merges into a status that it shares with others.
+func by[S, O any](controller gwv1.GatewayController, merge func(S, O, gwv1.GatewayController, metav1.Time) S) func(S, O, metav1.Time) S {
+	return func(existing S, o O, now metav1.Time) S { return merge(existing, o, controller, now) }
 }
 
 // write sends the difference between the cached status and the outcome, if there is one, and returns the resource version that made;
@@ -86,29 +81,46 @@ func mergeRoute(controller gwv1.GatewayController) func(gwv1.RouteStatus, outcom
 //
 // The patch carries the resource version it was computed from, so a status that others changed meanwhile is never overwritten, and
 // as a merge patch it leaves fields alone that this build does not know.
-func (t target[T, P, S, O]) write(ctx context.Context, w *Writer, key string, o O, last string) (string, error) {
-	var cached T
-	if err := w.reader.Get(ctx, objectKey(key), P(&cached)); err != nil {
+func (t target[S, O]) write(ctx context.Context, w *Writer, key string, o O, last string) (string, error) {
+	cached := t.kind.New()
+	if err := w.reader.Get(ctx, objectKey(key), cached); err != nil {
 		return "", err
 	}
-	if older(P(&cached).GetResourceVersion(), last) {
+	if older(cached.GetResourceVersion(), last) {
 		return "", errStale
 	}
-	existing := *t.status(&cached)
+	status, ok := t.kind.Status(cached).(*S)
+	if !ok {
+		return "", fmt.Errorf("the status of %s is no %T", t.kind.Kind, status)
+	}
+	existing := *status
 	merged := t.merge(existing, o, w.now())
 	if equality.Semantic.DeepEqual(existing, merged) {
 		return "", nil
 	}
-	// The reply is decoded into what is sent, so that must share nothing with the cache or the outcome.
-	sent := cached
-	*t.status(&sent) = merged
-	changed := P(P(&sent).DeepCopy())
-	err := w.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(P(&cached), client.MergeFromWithOptimisticLock{}))
+	changed, err := with(cached, status, merged)
+	if err != nil {
+		return "", err
+	}
+	err = w.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(cached, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return "", err
 	}
 	w.events.observe(ctx, t.kind, changed, t.conditions(existing), t.conditions(merged))
 	return changed.GetResourceVersion(), nil
+}
+
+// with is a copy of an object with another status. The reply is decoded into what is sent, so the copy shares nothing with the cache or the
+// outcome.
+func with[S any](cached client.Object, status *S, merged S) (client.Object, error) {
+	existing := *status
+	*status = merged
+	changed, ok := cached.DeepCopyObject().(client.Object)
+	*status = existing
+	if !ok {
+		return nil, fmt.Errorf("a copy of %T is no object", cached)
+	}
+	return changed, nil
 }
 
 // older compares resource versions of one object; versions that can not be compared are not older.

@@ -20,26 +20,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
-)
-
-// Kind names a kind whose status is written, spelled as Kubernetes spells it.
-type Kind string
-
-// The kinds whose status is written.
-const (
-	KindGatewayClass Kind = "GatewayClass"
-	KindGateway      Kind = "Gateway"
-	KindListenerSet  Kind = "ListenerSet"
-	KindHTTPRoute    Kind = "HTTPRoute"
-	KindGRPCRoute    Kind = "GRPCRoute"
-	KindTLSRoute     Kind = "TLSRoute"
-	KindTCPRoute     Kind = "TCPRoute"
-	KindUDPRoute     Kind = "UDPRoute"
-
-	KindBackendTLSPolicy      Kind = "BackendTLSPolicy"
-	KindXBackendTrafficPolicy Kind = "XBackendTrafficPolicy"
-	KindXBackend              Kind = "XBackend"
-	KindXTelemetryPolicy      Kind = "XTelemetryPolicy"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 const (
@@ -82,9 +63,7 @@ type Writer struct {
 	metrics metrics
 	workers int
 	now     func() metav1.Time
-	routes  map[Kind]routeWriter
-	// policies has a way to write each kind of policy.
-	policies map[Kind]policyWriter
+	targets targets
 
 	mu     sync.Mutex
 	wishes map[item]*wish
@@ -93,7 +72,7 @@ type Writer struct {
 }
 
 type item struct {
-	kind Kind
+	kind store.Kind
 	key  string
 }
 
@@ -149,14 +128,8 @@ func NewWriter(o Options) *Writer {
 		log:     o.Log,
 		workers: cmp.Or(o.Workers, defaultWorkers),
 		now:     func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) },
-		routes:  routeWriters(o.Controller),
-		policies: map[Kind]policyWriter{
-			KindBackendTLSPolicy:      backendTLSPolicyTarget(o.Controller).write,
-			KindXBackendTrafficPolicy: backendTrafficPolicyTarget(o.Controller).write,
-			KindXBackend:              xbackendTarget(o.Controller).write,
-			KindXTelemetryPolicy:      telemetryPolicyTarget(o.Controller).write,
-		},
-		wishes: map[item]*wish{},
+		targets: targetsOf(store.Kinds, o.Controller),
+		wishes:  map[item]*wish{},
 	}
 	w.metrics = newMetrics(o.Metrics, w.depth)
 	return w
@@ -164,32 +137,32 @@ func NewWriter(o Options) *Writer {
 
 // SetClass says what became of a GatewayClass.
 func (w *Writer) SetClass(key string, o outcome.Class) {
-	w.set(item{KindGatewayClass, key}, false, func(ctx context.Context, last string) (string, error) {
-		return classTarget.write(ctx, w, key, o, last)
+	w.set(item{store.GatewayClass, key}, false, func(ctx context.Context, last string) (string, error) {
+		return w.targets.class(ctx, w, key, o, last)
 	})
 }
 
 // SetGateway says what became of a Gateway.
 func (w *Writer) SetGateway(key string, o outcome.Gateway) {
-	w.set(item{KindGateway, key}, false, func(ctx context.Context, last string) (string, error) {
-		return gatewayTarget.write(ctx, w, key, o, last)
+	w.set(item{store.Gateway, key}, false, func(ctx context.Context, last string) (string, error) {
+		return w.targets.gateway(ctx, w, key, o, last)
 	})
 }
 
 // SetListenerSet says what became of a ListenerSet.
 func (w *Writer) SetListenerSet(key string, o outcome.ListenerSet) {
-	w.set(item{KindListenerSet, key}, false, func(ctx context.Context, last string) (string, error) {
-		return listenerSetTarget.write(ctx, w, key, o, last)
+	w.set(item{store.ListenerSet, key}, false, func(ctx context.Context, last string) (string, error) {
+		return w.targets.listenerSet(ctx, w, key, o, last)
 	})
 }
 
 // WithdrawListenerSet says that a ListenerSet is no longer ours. If we said anything of it, that is replaced once and then left to others.
 func (w *Writer) WithdrawListenerSet(key string, o outcome.ListenerSet) {
-	if !w.knows(item{KindListenerSet, key}) {
+	if !w.knows(item{store.ListenerSet, key}) {
 		return
 	}
-	w.set(item{KindListenerSet, key}, true, func(ctx context.Context, last string) (string, error) {
-		return listenerSetTarget.write(ctx, w, key, o, last)
+	w.set(item{store.ListenerSet, key}, true, func(ctx context.Context, last string) (string, error) {
+		return w.targets.listenerSet(ctx, w, key, o, last)
 	})
 }
 
@@ -201,16 +174,16 @@ func (w *Writer) knows(i item) bool {
 }
 
 // SetRoute says what became of a route of any kind. One without parents loses what we wrote on it, and is then forgotten.
-func (w *Writer) SetRoute(kind Kind, key string, o outcome.Route) {
+func (w *Writer) SetRoute(kind store.Kind, key string, o outcome.Route) {
 	w.set(item{kind, key}, len(o.Parents) == 0, func(ctx context.Context, last string) (string, error) {
-		return w.routes[kind](ctx, w, key, o, last)
+		return w.targets.routes[kind](ctx, w, key, o, last)
 	})
 }
 
 // SetPolicy says what became of a policy. One without ancestors loses what we wrote on it, and is then forgotten.
-func (w *Writer) SetPolicy(kind Kind, key string, o outcome.Policy) {
+func (w *Writer) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 	w.set(item{kind, key}, len(o.Ancestors) == 0, func(ctx context.Context, last string) (string, error) {
-		return w.policies[kind](ctx, w, key, o, last)
+		return w.targets.policies[kind](ctx, w, key, o, last)
 	})
 }
 
@@ -228,7 +201,7 @@ func (w *Writer) set(i item, farewell bool, write func(context.Context, string) 
 }
 
 // Observed says that an object changed in any way, its status included: what others took away from our part of it is put back.
-func (w *Writer) Observed(kind Kind, key string) {
+func (w *Writer) Observed(kind store.Kind, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := item{kind, key}
@@ -238,7 +211,7 @@ func (w *Writer) Observed(kind Kind, key string) {
 }
 
 // Forget says that an object is gone, or that its status is no longer ours to write.
-func (w *Writer) Forget(kind Kind, key string) {
+func (w *Writer) Forget(kind store.Kind, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.wishes, item{kind, key})
@@ -270,12 +243,12 @@ func (w *Writer) lead(queue workqueue.TypedRateLimitingInterface[item]) {
 	}
 }
 
+// inOrder compares by the order of [store.Kinds].
 func inOrder(a, b item) int {
-	kinds := []Kind{
-		KindGatewayClass, KindGateway, KindListenerSet, KindHTTPRoute, KindGRPCRoute, KindTLSRoute, KindTCPRoute, KindUDPRoute,
-		KindBackendTLSPolicy, KindXBackendTrafficPolicy, KindXBackend, KindXTelemetryPolicy,
+	place := func(i item) int {
+		return slices.IndexFunc(store.Kinds, func(d *store.Descriptor) bool { return d.Kind == i.kind })
 	}
-	return cmp.Or(cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind)), cmp.Compare(a.key, b.key))
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.key, b.key))
 }
 
 func (w *Writer) follow() {

@@ -24,6 +24,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // bench is a Writer on a fake cluster that counts what is sent. It lives in a synctest bubble: time passes at once when nothing is left
@@ -42,7 +43,7 @@ type bench struct {
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(gwv1.Install(scheme), eventsv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(store.AddToScheme(scheme), eventsv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{metrics: prometheus.NewRegistry()}
@@ -124,8 +125,8 @@ func TestWriterWritesEachKind(t *testing.T) {
 		conditions := []outcome.Condition{wanted("Accepted", outcome.True)}
 		b.SetClass("c", outcome.Class{Conditions: conditions})
 		b.SetGateway("default/x", outcome.Gateway{Conditions: conditions})
-		b.SetRoute(KindHTTPRoute, "default/x", acceptedBy("gw"))
-		b.SetRoute(KindGRPCRoute, "default/x", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/x", acceptedBy("gw"))
+		b.SetRoute(store.GRPCRoute, "default/x", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 4)
 		for _, object := range []client.Object{class, gateway, http, grpc} {
@@ -143,8 +144,8 @@ func TestWriterWritesNothingBeforeItLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
-		b.Observed(KindHTTPRoute, "default/r")
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
+		b.Observed(store.HTTPRoute, "default/r")
 		settle()
 		b.wrote(t, 0)
 
@@ -159,7 +160,7 @@ func TestWriterWritesNothingAfterItLostTheLead(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		b.stop()
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 0)
 	})
@@ -171,8 +172,8 @@ func TestWriterSendsOnlyDifferences(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		for range 3 {
-			b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
-			b.Observed(KindHTTPRoute, "default/r")
+			b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
+			b.Observed(store.HTTPRoute, "default/r")
 			settle()
 		}
 		b.wrote(t, 1)
@@ -188,14 +189,14 @@ func TestWriterKeepsParentsOfOthers(t *testing.T) {
 		}
 		b := newBench(t, newRoute(foreign))
 		b.start(t)
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		want := []string{"other theirs Accepted=True@1", "ours gw Accepted=True@1"}
 		if diff := cmp.Diff(want, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents (-want +got):\n%s", diff)
 		}
 
-		b.SetRoute(KindHTTPRoute, "default/r", outcome.Route{Generation: 1})
+		b.SetRoute(store.HTTPRoute, "default/r", outcome.Route{Generation: 1})
 		settle()
 		if diff := cmp.Diff([]string{"other theirs Accepted=True@1"}, spellParents(b.route(t).Status.Parents)); diff != "" {
 			t.Errorf("parents of a route that is no longer ours (-want +got):\n%s", diff)
@@ -212,15 +213,15 @@ func TestWriterRepairsWhatOthersChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		route := b.route(t)
 		route.Status.Parents = []gwv1.RouteParentStatus{}
 		if err := b.cluster.Status().Update(t.Context(), route); err != nil {
 			t.Fatal(err)
 		}
-		b.Observed(KindHTTPRoute, "default/r")
-		b.Observed(KindHTTPRoute, "default/unknown")
+		b.Observed(store.HTTPRoute, "default/r")
+		b.Observed(store.HTTPRoute, "default/unknown")
 		settle()
 		b.wrote(t, 2)
 		if len(b.route(t).Status.Parents) != 1 {
@@ -253,7 +254,7 @@ func TestWriterTriesAgain(t *testing.T) {
 					return nil
 				}
 				b.start(t)
-				b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+				b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 				settle()
 				b.wrote(t, 3)
 				if got := strings.Count(b.log.String(), "default/r"); got != c.logged {
@@ -300,7 +301,7 @@ func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
 			return b.cluster.Status().Update(t.Context(), route)
 		}
 		b.start(t)
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 2)
 		if diff := cmp.Diff([]string{"other theirs ", "ours gw Accepted=True@1"}, spellParents(b.route(t).Status.Parents)); diff != "" {
@@ -317,18 +318,18 @@ func TestWriterKeepsTheOutcomeOfAnObjectThatIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.start(t)
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		b.wrote(t, 0)
 
 		if err := b.cluster.Create(t.Context(), newRoute()); err != nil {
 			t.Fatal(err)
 		}
-		b.Observed(KindHTTPRoute, "default/r")
+		b.Observed(store.HTTPRoute, "default/r")
 		settle()
 		b.wrote(t, 1)
 
-		b.Forget(KindHTTPRoute, "default/r")
+		b.Forget(store.HTTPRoute, "default/r")
 		if len(b.wishes) != 0 {
 			t.Error("the outcome is still remembered")
 		}
@@ -368,12 +369,12 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 				lagging := &laggingReader{Reader: b.cluster, frozen: b.route(t)}
 				b.reader = lagging
 				b.start(t)
-				b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+				b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 				settle()
 
 				// Seen from the frozen cache, there is nothing of ours to remove.
 				lagging.reads = c.lag
-				b.SetRoute(KindHTTPRoute, "default/r", outcome.Route{Generation: 1})
+				b.SetRoute(store.HTTPRoute, "default/r", outcome.Route{Generation: 1})
 				settle()
 				removed := len(b.route(t).Status.Parents) == 0
 				if caughtUp := c.lag < patience; removed != caughtUp {
@@ -392,7 +393,7 @@ func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
 		insist := func() {
 			route := b.route(t)
@@ -400,7 +401,7 @@ func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
 			if err := b.cluster.Status().Update(t.Context(), route); err != nil {
 				t.Fatal(err)
 			}
-			b.Observed(KindHTTPRoute, "default/r")
+			b.Observed(store.HTTPRoute, "default/r")
 		}
 		// pause is how long it takes until what somebody else wrote is repaired.
 		pause := func() time.Duration {
@@ -414,7 +415,7 @@ func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
 					t.Fatal("it is not repaired")
 				}
 			}
-			b.Observed(KindHTTPRoute, "default/r") // our own write
+			b.Observed(store.HTTPRoute, "default/r") // our own write
 			return time.Since(since)
 		}
 		for want := 100 * time.Millisecond; want < 2*time.Minute; want *= 2 {
@@ -426,7 +427,7 @@ func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
 			t.Errorf("it is repaired after %s, want a minute", got)
 		}
 		before := b.sent.Load()
-		b.SetRoute(KindHTTPRoute, "default/r", acceptedBy("gw", "other"))
+		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw", "other"))
 		synctest.Wait()
 		if b.sent.Load() != before+1 {
 			t.Error("a new outcome has to wait")

@@ -33,40 +33,14 @@ func XBackend(existing gwxv1alpha1.BackendStatus, o outcome.Policy, controller g
 	return status
 }
 
-func xbackendTarget(controller gwv1.GatewayController) target[
-	gwxv1alpha1.XBackend, *gwxv1alpha1.XBackend, gwxv1alpha1.BackendStatus, outcome.Policy,
-] {
-	return target[gwxv1alpha1.XBackend, *gwxv1alpha1.XBackend, gwxv1alpha1.BackendStatus, outcome.Policy]{
-		status: func(b *gwxv1alpha1.XBackend) *gwxv1alpha1.BackendStatus { return &b.Status },
-		merge: func(existing gwxv1alpha1.BackendStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.BackendStatus {
-			return XBackend(existing, o, controller, now)
-		},
-		kind: KindXBackend,
-		conditions: func(status gwxv1alpha1.BackendStatus) snapshot {
-			var s snapshot
-			for _, a := range status.Ancestors {
-				if a.ControllerName == controller {
-					s = append(s, part{parentName(a.AncestorRef), a.Conditions})
-				}
+func backendSnapshot(controller gwv1.GatewayController) func(gwxv1alpha1.BackendStatus) snapshot {
+	return func(status gwxv1alpha1.BackendStatus) snapshot {
+		var s snapshot
+		for _, a := range status.Ancestors {
+			if a.ControllerName == controller {
+				s = append(s, part{parentName(a.AncestorRef), a.Conditions})
 			}
-			return s
-		},
-	}
-}
-
-// telemetryPolicyTarget: the status of this kind has a type of its own, with the same list.
-func telemetryPolicyTarget(controller gwv1.GatewayController) target[
-	gwxv1alpha1.XTelemetryPolicy, *gwxv1alpha1.XTelemetryPolicy, gwxv1alpha1.TelemetryPolicyStatus, outcome.Policy,
-] {
-	return target[gwxv1alpha1.XTelemetryPolicy, *gwxv1alpha1.XTelemetryPolicy, gwxv1alpha1.TelemetryPolicyStatus, outcome.Policy]{
-		status: func(p *gwxv1alpha1.XTelemetryPolicy) *gwxv1alpha1.TelemetryPolicyStatus { return &p.Status },
-		merge: func(existing gwxv1alpha1.TelemetryPolicyStatus, o outcome.Policy, now metav1.Time) gwxv1alpha1.TelemetryPolicyStatus {
-			existing.Ancestors = Policy(gwv1.PolicyStatus{Ancestors: existing.Ancestors}, o, controller, now).Ancestors
-			return existing
-		},
-		kind: KindXTelemetryPolicy,
-		conditions: func(status gwxv1alpha1.TelemetryPolicyStatus) snapshot {
-			return policySnapshot(controller)(gwv1.PolicyStatus{Ancestors: status.Ancestors})
-		},
+		}
+		return s
 	}
 }

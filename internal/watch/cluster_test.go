@@ -80,8 +80,8 @@ func definition(kind store.Kind, version string) *apiextensionsv1.CustomResource
 
 // source is where the objects of a kind come from, in its own type.
 func (c *cluster) source(kind store.Kind) *fcache.FakeControllerSource {
-	for _, k := range Kinds {
-		if k.Name == kind {
+	for _, k := range store.Kinds {
+		if k.Kind == kind {
 			gvks, _, _ := c.scheme.ObjectKinds(k.Object)
 			return c.of(gvks[0])
 		}

@@ -1,40 +1,11 @@
 package watch
 
-import (
-	"slices"
-
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/gatewright/gatewright/internal/store"
-)
-
-// needsNodes says that a change is a fleet's Service of type NodePort, or its DaemonSet with ports on nodes: the Gateway has the addresses
-// of nodes. Or it is a slice with endpoints for zones: proxies are in the zones of their nodes. Other installations do not watch Nodes,
-// which are many and change often.
-func needsNodes(c store.Change) bool {
-	switch object := c.Object.(type) {
-	case *corev1.Service:
-		return object.Spec.Type == corev1.ServiceTypeNodePort && ours.Matches(labels.Set(object.Labels))
-	case *appsv1.DaemonSet:
-		return slices.ContainsFunc(object.Spec.Template.Spec.Containers, func(container corev1.Container) bool {
-			return slices.ContainsFunc(container.Ports, func(port corev1.ContainerPort) bool { return port.HostPort != 0 })
-		})
-	case *discoveryv1.EndpointSlice:
-		return slices.ContainsFunc(object.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Hints != nil && len(e.Hints.ForZones) > 0 })
-	default:
-		return false
-	}
-}
-
 // demanding starts to watch the kinds that a change needs, before it passes on the change.
 func (w *Watcher) demanding(sink func(Event)) func(Event) {
 	return func(e Event) {
 		for _, f := range w.optional {
-			if f.kind.OnDemand != nil && f.served() == "" && f.kind.OnDemand(e.Change) {
-				f.want(f.custom.Versions[0])
+			if f.kind.NeededBy != nil && f.served() == "" && f.kind.NeededBy(e.Change) {
+				f.want(f.kind.Versions[0])
 			}
 		}
 		sink(e)

@@ -21,8 +21,7 @@ const retryPause = time.Second
 
 // feed passes the objects of one kind for as long as the cluster serves it, in whichever version.
 type feed struct {
-	kind      Kind
-	custom    store.Custom
+	kind      watched
 	informers cache.Informers
 	log       *slog.Logger
 	sink      func(Event)
@@ -49,9 +48,9 @@ type run struct {
 	synced  bool
 }
 
-func newFeed(kind Kind, custom store.Custom, informers cache.Informers, log *slog.Logger, sink func(Event)) *feed {
+func newFeed(kind watched, informers cache.Informers, log *slog.Logger, sink func(Event)) *feed {
 	return &feed{
-		kind: kind, custom: custom, informers: informers, log: log.With("kind", string(kind.Name)), sink: sink,
+		kind: kind, informers: informers, log: log.With("kind", string(kind.Kind)), sink: sink,
 		wake: make(chan struct{}, 1), keys: map[string]*run{}, changed: make(chan struct{}),
 	}
 }
@@ -78,14 +77,14 @@ func (f *feed) served() string {
 // report tells the log about a kind that is not there at the start.
 func (f *feed) report() {
 	switch {
-	case f.served() != "", f.kind.OnDemand != nil:
-	case f.custom.Required:
+	case f.served() != "", f.kind.NeededBy != nil:
+	case f.kind.Required:
 		f.log.Warn("the cluster does not serve a kind without which nothing can be done, waiting for it; install the CRDs of the Gateway API",
-			"definition", f.custom.Definition())
-	case f.kind.Optional != nil:
-		f.log.Info("the cluster does not serve a kind, it is looked for at the next start", "resource", f.custom.Definition())
+			"definition", f.kind.Definition())
+	case f.kind.Served == store.BySomeClusters:
+		f.log.Info("the cluster does not serve a kind, it is looked for at the next start", "resource", f.kind.Definition())
 	default:
-		f.log.Info("the cluster does not serve a kind, it is watched when its definition appears", "definition", f.custom.Definition())
+		f.log.Info("the cluster does not serve a kind, it is watched when its definition appears", "definition", f.kind.Definition())
 	}
 }
 
@@ -134,7 +133,7 @@ func (f *feed) adjust(ctx context.Context) error {
 
 // begin reads a version. What came from another stays until everything has been read, so that an upgrade takes nothing away.
 func (f *feed) begin(ctx context.Context, version string) error {
-	next := &run{version: version, object: f.kind.inVersion(f.custom, version)}
+	next := &run{version: version, object: f.kind.inVersion(version)}
 	informer, err := f.kind.informer(ctx, f.informers, next.object)
 	if err != nil {
 		return err
@@ -186,7 +185,7 @@ func (f *feed) sweep(gone func(seen *run) bool) {
 	for _, key := range slices.Sorted(maps.Keys(f.keys)) {
 		if gone(f.keys[key]) {
 			delete(f.keys, key)
-			f.sink(Event{Change: store.Change{Kind: f.kind.Name, Key: key}})
+			f.sink(Event{Change: store.Change{Kind: f.kind.Kind, Key: key}})
 		}
 	}
 }
@@ -221,7 +220,7 @@ func (f *feed) pass(r *run, e Event) {
 func (f *feed) settle(ctx context.Context) bool {
 	for {
 		f.mu.Lock()
-		done := f.wanted == "" && f.current == nil && !f.custom.Required ||
+		done := f.wanted == "" && f.current == nil && !f.kind.Required ||
 			f.current != nil && f.current.version == f.wanted && f.current.synced
 		changed := f.changed
 		f.mu.Unlock()

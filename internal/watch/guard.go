@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
-	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -79,22 +78,21 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // guardedKind is the kind that a request lists or watches, if a definition brings it and it is read by its own type.
-func guardedKind(request *http.Request) (Kind, bool) {
+func guardedKind(request *http.Request) (watched, bool) {
 	_, path, ok := strings.Cut(request.URL.Path, "/apis/")
 	parts := strings.Split(path, "/")
 	if len(parts) == 5 && parts[2] == "namespaces" {
 		parts = append(parts[:2:2], parts[4])
 	}
 	if !ok || request.Method != http.MethodGet || len(parts) != 3 {
-		return Kind{}, false
+		return watched{}, false
 	}
-	for _, kind := range Kinds {
-		custom, ok := store.CustomOf(kind.Name)
-		if ok && custom.Group == parts[0] && custom.Versions[0] == parts[1] && custom.Resource == parts[2] {
-			return kind, true
+	for _, custom := range store.Customs {
+		if custom.Group == parts[0] && custom.Versions[0] == parts[1] && custom.Resource == parts[2] {
+			return watched{custom}, true
 		}
 	}
-	return Kind{}, false
+	return watched{}, false
 }
 
 // filtered is the body of a response that is changed on its way.
@@ -118,7 +116,7 @@ func filter(body io.ReadCloser, pass func(from io.Reader, to io.Writer) error) i
 }
 
 // passEvents passes the events of a watch, of which io.EOF is the end.
-func (g *Guard) passEvents(kind Kind, from io.Reader, to io.Writer) error {
+func (g *Guard) passEvents(kind watched, from io.Reader, to io.Writer) error {
 	decoder := json.NewDecoder(from)
 	for {
 		var event struct {
@@ -140,7 +138,7 @@ func (g *Guard) passEvents(kind Kind, from io.Reader, to io.Writer) error {
 }
 
 // passList passes a list, one object after the other. One that was cut off does not end like a complete one.
-func (g *Guard) passList(kind Kind, from io.Reader, to io.Writer) error {
+func (g *Guard) passList(kind watched, from io.Reader, to io.Writer) error {
 	err := g.passFields(kind, from, to)
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -148,7 +146,7 @@ func (g *Guard) passList(kind Kind, from io.Reader, to io.Writer) error {
 	return err
 }
 
-func (g *Guard) passFields(kind Kind, from io.Reader, to io.Writer) error {
+func (g *Guard) passFields(kind watched, from io.Reader, to io.Writer) error {
 	decoder := json.NewDecoder(from)
 	if _, err := decoder.Token(); err != nil {
 		return err
@@ -184,7 +182,7 @@ func (g *Guard) passFields(kind Kind, from io.Reader, to io.Writer) error {
 	return err
 }
 
-func (g *Guard) passItems(kind Kind, decoder *json.Decoder, to io.Writer) error {
+func (g *Guard) passItems(kind watched, decoder *json.Decoder, to io.Writer) error {
 	opening, err := decoder.Token()
 	if err != nil {
 		return err
@@ -233,7 +231,7 @@ func passValue(decoder *json.Decoder, to io.Writer, change func(json.RawMessage)
 }
 
 // readable is an object as it is, or what can be read of it.
-func (g *Guard) readable(kind Kind, object json.RawMessage) json.RawMessage {
+func (g *Guard) readable(kind watched, object json.RawMessage) json.RawMessage {
 	problem := g.read(kind, object)
 	if problem == nil {
 		return object
@@ -250,18 +248,18 @@ func (g *Guard) readable(kind Kind, object json.RawMessage) json.RawMessage {
 }
 
 // read reads an object as its informer does. A panic is an error too: what is read was written by tenants.
-func (g *Guard) read(kind Kind, object json.RawMessage) (err error) {
+func (g *Guard) read(kind watched, object json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if kind.Name == store.ProxyConfig {
-		if err := limits.CheckQuantities(object); err != nil {
+	if kind.Check != nil {
+		if err := kind.Check(object); err != nil {
 			return err
 		}
 	}
-	_, _, err = g.decoder.Decode(object, nil, kind.Object.DeepCopyObject())
+	_, _, err = g.decoder.Decode(object, nil, kind.New())
 	return err
 }
 
@@ -304,9 +302,9 @@ func stub(fields map[string]json.RawMessage, problem error) json.RawMessage {
 	return object
 }
 
-func (g *Guard) report(kind Kind, metadata json.RawMessage, part string, problem error) {
+func (g *Guard) report(kind watched, metadata json.RawMessage, part string, problem error) {
 	i := identityOf(metadata)
-	g.unreadable.WithLabelValues(string(kind.Name), part).Inc()
+	g.unreadable.WithLabelValues(string(kind.Kind), part).Inc()
 	g.log.Warn("an object can not be read, part of it is ignored",
-		"kind", string(kind.Name), "namespace", i.Namespace, "name", i.Name, "ignored", part, "error", problem)
+		"kind", string(kind.Kind), "namespace", i.Namespace, "name", i.Name, "ignored", part, "error", problem)
 }

@@ -197,7 +197,7 @@ func TestACacheGoesOnBesideWhatItCanNotRead(t *testing.T) {
 	options := CacheOptions(Scope{})
 	options.Scheme, options.HTTPClient = newScheme(t), guardFor(t).Client(server.Client())
 	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range Kinds {
+	for _, kind := range store.Kinds {
 		mapper.Add(gvkOf(t, options.Scheme, kind.Object), meta.RESTScopeNamespace)
 	}
 	options.Mapper = mapper
@@ -211,7 +211,7 @@ func TestACacheGoesOnBesideWhatItCanNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := make(chan string, 10)
-	kind := Kinds[slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == store.ProxyConfig })]
+	kind := kindNamed(t, store.ProxyConfig)
 	if _, err := kind.listen(informer, func(e Event) {
 		seen <- fmt.Sprintf("%s readable=%v", e.Key, store.Unreadable(e.Object) == "")
 	}); err != nil {
@@ -249,7 +249,8 @@ func BenchmarkGuard(b *testing.B) {
 	}
 	g := NewGuard(scheme, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	list := `{"kind":"HTTPRouteList","items":[` + strings.TrimSuffix(strings.Repeat(routeWithStatus("r", "2026-11-16T05:00:00Z")+",", 1000), ",") + `]}`
-	kind := Kinds[slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == store.HTTPRoute })]
+	custom, _ := store.CustomOf(store.HTTPRoute)
+	kind := watched{custom}
 	b.SetBytes(int64(len(list)))
 	b.ReportAllocs()
 	for b.Loop() {

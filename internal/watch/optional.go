@@ -9,8 +9,8 @@ import (
 // probe finds out in which version the cluster serves a kind of Kubernetes itself. That changes only with the API server, so it is asked
 // once; nobody announces it.
 func (f *feed) probe(ctx context.Context) error {
-	for _, version := range f.custom.Versions {
-		_, err := f.kind.informer(ctx, f.informers, f.kind.inVersion(f.custom, version))
+	for _, version := range f.kind.Versions {
+		_, err := f.kind.informer(ctx, f.informers, f.kind.inVersion(version))
 		if meta.IsNoMatchError(err) {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 // Owned is an object that Gatewright applied, as an informer saw it. Of its metadata there is only what tells whether it is still as it was
@@ -70,7 +72,7 @@ func ownedHandler(kind string, sink func(Owned)) toolscache.ResourceEventHandler
 
 // changedOwned leaves out what only changed status: that is most of what happens to a workload or an autoscaler.
 func changedOwned(before, after *metav1.PartialObjectMetadata) bool {
-	return replaced(before, after) || !equality.Semantic.DeepEqual(before.ManagedFields, after.ManagedFields)
+	return store.Replaced(before, after) || !equality.Semantic.DeepEqual(before.ManagedFields, after.ManagedFields)
 }
 
 // trimOwned keeps who has which fields by applying them, and the names of the others who wrote the object. It changes nothing that was

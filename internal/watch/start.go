@@ -23,7 +23,10 @@ type Event struct {
 	StatusOnly bool
 }
 
-// Watcher follows every kind in [Kinds]: those of Kubernetes itself always, the others for as long as the cluster serves them.
+// watched is a kind that is watched.
+type watched struct{ *store.Descriptor }
+
+// Watcher follows every kind in [store.Kinds]: those of Kubernetes itself always, the others for as long as the cluster serves them.
 type Watcher struct {
 	informers cache.Informers
 	log       *slog.Logger
@@ -43,12 +46,15 @@ const demandPatience = 10 * time.Second
 // the other and in order; those of different kinds come from different goroutines.
 func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher {
 	w := &Watcher{informers: informers, log: log, sink: sink, feeds: map[string]*feed{}, patience: demandPatience}
-	for _, kind := range Kinds {
-		if custom, ok := store.CustomOf(kind.Name); ok {
-			w.feeds[custom.Definition()] = newFeed(kind, custom, informers, log, sink)
+	for _, kind := range store.Kinds {
+		if kind.Served == store.Always {
+			continue
 		}
-		if kind.Optional != nil {
-			w.optional = append(w.optional, newFeed(kind, *kind.Optional, informers, log, sink))
+		f := newFeed(watched{kind}, informers, log, sink)
+		if kind.Served == store.ByDefinition {
+			w.feeds[kind.Definition()] = f
+		} else {
+			w.optional = append(w.optional, f)
 		}
 	}
 	return w
@@ -62,7 +68,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		return err
 	}
 	for _, f := range w.optional {
-		if f.kind.OnDemand != nil {
+		if f.kind.NeededBy != nil {
 			continue
 		}
 		if err := f.probe(ctx); err != nil {
@@ -75,14 +81,14 @@ func (w *Watcher) Start(ctx context.Context) error {
 		f.report()
 		go f.follow(ctx)
 	}
-	for _, kind := range Kinds {
-		if _, ok := synced[kind.Name]; ok {
-			missing = append(missing, unfinished(ctx, kind.Name, synced)...)
+	for _, kind := range store.Kinds {
+		if _, ok := synced[kind.Kind]; ok {
+			missing = append(missing, unfinished(ctx, kind.Kind, synced)...)
 		}
 	}
 	for _, f := range w.inOrder() {
 		if !w.settle(ctx, f) {
-			missing = append(missing, string(f.kind.Name))
+			missing = append(missing, string(f.kind.Kind))
 		}
 	}
 	if missing != nil {
@@ -94,7 +100,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 // settle waits for a kind. One that is watched on demand has little time: it may be that we have no right to read it, and nothing but what
 // asked for it needs it.
 func (w *Watcher) settle(ctx context.Context, f *feed) bool {
-	if f.kind.OnDemand == nil {
+	if f.kind.NeededBy == nil {
 		return f.settle(ctx)
 	}
 	brief, cancel := context.WithTimeout(ctx, w.patience)
@@ -106,22 +112,19 @@ func (w *Watcher) settle(ctx context.Context, f *feed) bool {
 		return false
 	}
 	f.log.Warn("a kind is not read yet, going on without it; see whether Gatewright has the right to list and to watch it",
-		"resource", f.custom.Definition(), "waited", w.patience)
+		"resource", f.kind.Definition(), "waited", w.patience)
 	return true
 }
 
 // listen begins to watch the kinds that every cluster has.
 func (w *Watcher) listen(ctx context.Context) (map[store.Kind]toolscache.DoneChecker, error) {
 	synced := map[store.Kind]toolscache.DoneChecker{}
-	for _, kind := range Kinds {
-		if _, ok := store.CustomOf(kind.Name); ok || kind.Optional != nil {
+	for _, d := range store.Kinds {
+		if d.Served != store.Always {
 			continue
 		}
-		sink := w.sink
-		if kind.Name == store.Service || kind.Name == store.DaemonSet || kind.Name == store.EndpointSlice {
-			sink = w.demanding(w.sink)
-		}
-		if kind.Name == store.CustomResourceDefinition {
+		kind, sink := watched{d}, w.demanding(w.sink)
+		if kind.Kind == store.CustomResourceDefinition {
 			sink = w.define
 		}
 		informer, err := kind.informer(ctx, w.informers, kind.Object)
@@ -132,7 +135,7 @@ func (w *Watcher) listen(ctx context.Context) (map[store.Kind]toolscache.DoneChe
 		if err != nil {
 			return nil, err
 		}
-		synced[kind.Name] = registration.HasSyncedChecker()
+		synced[kind.Kind] = registration.HasSyncedChecker()
 	}
 	return synced, nil
 }
@@ -141,8 +144,8 @@ func (w *Watcher) listen(ctx context.Context) (map[store.Kind]toolscache.DoneChe
 func (w *Watcher) Missing() []store.Kind {
 	var missing []store.Kind
 	for _, f := range w.inOrder() {
-		if f.custom.Required && f.served() == "" {
-			missing = append(missing, f.kind.Name)
+		if f.kind.Required && f.served() == "" {
+			missing = append(missing, f.kind.Kind)
 		}
 	}
 	return missing
@@ -153,11 +156,11 @@ func (w *Watcher) Missing() []store.Kind {
 func (w *Watcher) define(e Event) {
 	definition, _ := e.Object.(*apiextensionsv1.CustomResourceDefinition)
 	f, fed := w.feeds[e.Key]
-	if (definition == nil || ofGatewayAPI(definition)) && (!fed || f.custom.OfGatewayAPI()) {
+	if (definition == nil || ofGatewayAPI(definition)) && (!fed || f.kind.OfGatewayAPI()) {
 		w.sink(e)
 	}
 	if fed {
-		f.want(f.custom.ServedVersion(definition))
+		f.want(f.kind.ServedVersion(definition))
 	}
 }
 
@@ -181,25 +184,25 @@ func unfinished(ctx context.Context, kind store.Kind, synced map[store.Kind]tool
 }
 
 // informer finds the informer for an object: of the kind's own type, or the same in another version, without a type.
-func (k Kind) informer(ctx context.Context, informers cache.Informers, object client.Object) (cache.Informer, error) {
+func (k watched) informer(ctx context.Context, informers cache.Informers, object client.Object) (cache.Informer, error) {
 	informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", k.Name, err)
+		return nil, fmt.Errorf("watch %s: %w", k.Kind, err)
 	}
 	return informer, nil
 }
 
 // listen passes what an informer sees to the sink.
-func (k Kind) listen(informer cache.Informer, sink func(Event)) (toolscache.ResourceEventHandlerRegistration, error) {
+func (k watched) listen(informer cache.Informer, sink func(Event)) (toolscache.ResourceEventHandlerRegistration, error) {
 	// Changes are not repeated from time to time: everything that depends on one is computed from a store that does not forget.
 	registration, err := informer.AddEventHandlerWithResyncPeriod(k.handler(sink), 0)
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", k.Name, err)
+		return nil, fmt.Errorf("watch %s: %w", k.Kind, err)
 	}
 	return registration, nil
 }
 
-func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
+func (k watched) handler(sink func(Event)) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {
 			if object, ok := added.(client.Object); ok {
@@ -213,7 +216,7 @@ func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
 				return
 			}
 			changed := k.Changed(before, after)
-			if changed || k.ReportsStatus {
+			if changed || k.Status != nil {
 				k.pass(sink, after, !changed)
 			}
 		},
@@ -221,20 +224,20 @@ func (k Kind) handler(sink func(Event)) toolscache.ResourceEventHandler {
 			switch last := deleted.(type) {
 			case toolscache.DeletedFinalStateUnknown:
 				// The watch missed the deletion; the informer's keys are the store's.
-				sink(Event{Change: store.Change{Kind: k.Name, Key: last.Key}})
+				sink(Event{Change: store.Change{Kind: k.Kind, Key: last.Key}})
 			case client.Object:
-				sink(Event{Change: store.Change{Kind: k.Name, Key: store.KeyOf(last)}})
+				sink(Event{Change: store.Change{Kind: k.Kind, Key: store.KeyOf(last)}})
 			}
 		},
 	}
 }
 
-func (k Kind) pass(sink func(Event), object client.Object, statusOnly bool) {
+func (k watched) pass(sink func(Event), object client.Object, statusOnly bool) {
 	typed, err := k.typed(object)
-	if err != nil || store.Unreadable(object) != "" && k.Name != store.ProxyConfig {
-		// An object that can not be read is none. A ProxyConfig is passed on, so that Gateways can say why they do not use it.
-		sink(Event{Change: store.Change{Kind: k.Name, Key: store.KeyOf(object)}})
+	if err != nil || store.Unreadable(object) != "" && !k.PassUnreadable {
+		// An object that can not be read is none.
+		sink(Event{Change: store.Change{Kind: k.Kind, Key: store.KeyOf(object)}})
 		return
 	}
-	sink(Event{Change: store.Change{Kind: k.Name, Key: store.KeyOf(object), Object: typed}, StatusOnly: statusOnly})
+	sink(Event{Change: store.Change{Kind: k.Kind, Key: store.KeyOf(object), Object: typed}, StatusOnly: statusOnly})
 }

@@ -12,24 +12,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
-	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 func newScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), gwv1.Install(scheme), gwxv1alpha1.Install(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := store.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	return scheme
@@ -46,25 +42,25 @@ func gvkOf(t *testing.T, scheme *runtime.Scheme, object client.Object) schema.Gr
 
 func kindOf(t *testing.T, object client.Object) store.Kind {
 	t.Helper()
-	for _, kind := range Kinds {
+	for _, kind := range store.Kinds {
 		if kind.Object == object {
-			return kind.Name
+			return kind.Kind
 		}
 	}
 	t.Fatalf("%T is not watched", object)
 	return ""
 }
 
-func TestKindsAreThoseOfTheStore(t *testing.T) {
+func TestKindsAreWatchedByTheirOwnType(t *testing.T) {
 	t.Parallel()
 	scheme := newScheme(t)
 	objects := store.NewObjects(store.New())
-	for _, kind := range Kinds {
-		if got := gvkOf(t, scheme, kind.Object).Kind; got != string(kind.Name) {
-			t.Errorf("%s is watched as %s", kind.Name, got)
+	for _, kind := range store.Kinds {
+		if got := gvkOf(t, scheme, kind.Object).Kind; got != string(kind.Kind) {
+			t.Errorf("%s is watched as %s", kind.Kind, got)
 		}
 		// It panics when the store takes another type for this kind, or does not know it.
-		objects.Apply(store.Change{Kind: kind.Name, Key: "x", Object: kind.Object})
+		objects.Apply(store.Change{Kind: kind.Kind, Key: "x", Object: kind.Object})
 	}
 }
 
@@ -73,15 +69,15 @@ func TestStartReturnsAfterTheSinkHasSeenEverything(t *testing.T) {
 	c := newCluster(t)
 	const each = 50
 	kinds := 0
-	for _, kind := range Kinds {
-		if kind.Name == store.CustomResourceDefinition || kind.OnDemand != nil {
+	for _, kind := range store.Kinds {
+		if kind.Kind == store.CustomResourceDefinition || kind.NeededBy != nil {
 			continue
 		}
 		kinds++
 		for i := range each {
 			object := clone(t, kind.Object)
 			object.SetName(fmt.Sprintf("object-%d", i))
-			c.source(kind.Name).Add(object)
+			c.source(kind.Kind).Add(object)
 		}
 	}
 	var seen atomic.Int32
@@ -172,4 +168,22 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "Gateway") {
 		t.Errorf("got %v, want it to name the kinds that were not read", err)
 	}
+}
+
+func clone(t *testing.T, object client.Object) client.Object {
+	t.Helper()
+	copied, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		t.Fatalf("%T is no object", object)
+	}
+	return copied
+}
+
+func kindNamed(t *testing.T, name store.Kind) watched {
+	t.Helper()
+	d, ok := store.DescriptorOf(name)
+	if !ok {
+		t.Fatalf("%s is not watched", name)
+	}
+	return watched{d}
 }

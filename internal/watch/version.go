@@ -16,29 +16,26 @@ import (
 
 // inVersion is an empty object of the kind in one of the versions that can be read: of the kind's own type in its best version, without
 // a type in others.
-func (k Kind) inVersion(custom store.Custom, version string) client.Object {
-	if version == custom.Versions[0] {
+func (k watched) inVersion(version string) client.Object {
+	if version == k.Versions[0] {
 		return k.Object
 	}
-	return untyped(custom, version)
+	return k.untyped(version)
 }
 
-func untyped(custom store.Custom, version string) *unstructured.Unstructured {
+func (k watched) untyped(version string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: custom.Group, Version: version, Kind: string(custom.Kind)})
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: k.Group, Version: version, Kind: string(k.Kind)})
 	return object
 }
 
 // typed gives an object that came in another version the type of the kind.
-func (k Kind) typed(object client.Object) (client.Object, error) {
+func (k watched) typed(object client.Object) (client.Object, error) {
 	loose, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return object, nil
 	}
-	fresh, ok := reflect.New(reflect.TypeOf(k.Object).Elem()).Interface().(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("%s has no type", k.Name)
-	}
+	fresh := k.New()
 	return fresh, retype(loose, fresh)
 }
 
@@ -70,11 +67,11 @@ func (s *Statuses) Get(ctx context.Context, key client.ObjectKey, object client.
 	}
 	switch version := f.reading(); version {
 	case "":
-		return apierrors.NewNotFound(schema.GroupResource{Group: f.custom.Group, Resource: f.custom.Resource}, key.Name)
-	case f.custom.Versions[0]:
+		return apierrors.NewNotFound(schema.GroupResource{Group: f.kind.Group, Resource: f.kind.Resource}, key.Name)
+	case f.kind.Versions[0]:
 		return s.Reader.Get(ctx, key, object, opts...)
 	default:
-		loose := untyped(f.custom, version)
+		loose := f.kind.untyped(version)
 		if err := s.Reader.Get(ctx, key, loose, opts...); err != nil {
 			return err
 		}
@@ -99,14 +96,14 @@ func (s statusWriter) Patch(ctx context.Context, object client.Object, patch cli
 		return s.SubResourceWriter.Patch(ctx, object, patch, opts...)
 	}
 	version := f.reading()
-	if version == "" || version == f.custom.Versions[0] {
+	if version == "" || version == f.kind.Versions[0] {
 		return s.SubResourceWriter.Patch(ctx, object, patch, opts...)
 	}
 	data, err := patch.Data(object)
 	if err != nil {
-		return fmt.Errorf("compare %s %s: %w", f.kind.Name, store.KeyOf(object), err)
+		return fmt.Errorf("compare %s %s: %w", f.kind.Kind, store.KeyOf(object), err)
 	}
-	loose := untyped(f.custom, version)
+	loose := f.kind.untyped(version)
 	loose.SetNamespace(object.GetNamespace())
 	loose.SetName(object.GetName())
 	if err := s.SubResourceWriter.Patch(ctx, loose, client.RawPatch(patch.Type(), data), opts...); err != nil {

@@ -57,12 +57,3 @@ func TestAnObjectOfAKindThatIsNotServedIsNotFound(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestNoKindThatMayBeMissingHasCacheOptions(t *testing.T) {
-	t.Parallel()
-	for _, kind := range Kinds {
-		if _, ok := store.CustomOf(kind.Name); ok && kind.Cache != nil {
-			t.Errorf("%s has: a cluster that does not serve it could not be watched at all", kind.Name)
-		}
-	}
-}

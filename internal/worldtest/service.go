@@ -115,7 +115,7 @@ func (w World) deployment() metav1.Object {
 }
 
 func (w World) definition() metav1.Object {
-	custom := pick(w, slices.DeleteFunc(slices.Clone(store.Customs), func(c store.Custom) bool { return !c.OfGatewayAPI() })...)
+	custom := pick(w, slices.DeleteFunc(slices.Clone(store.Customs), func(d *store.Descriptor) bool { return !d.OfGatewayAPI() })...)
 	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: w.meta("", custom.Definition())}
 	d.Annotations = map[string]string{consts.BundleVersionAnnotation: pick(w, "v1.7.0", "v1.6.0")}
 	d.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: pick(w, custom.Versions...), Served: w.coin()}}

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/proof"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -59,7 +58,7 @@ func newPlane(s site, proxies int) *plane {
 	registry := prometheus.NewRegistry()
 	log := slog.New(slog.DiscardHandler)
 	writer := status.NewWriter(status.Options{Controller: gateway.ControllerName, Log: log, Metrics: registry})
-	p.proofs = proof.New(statuses{writer}, registry)
+	p.proofs = proof.New(writer, registry)
 	for i := range s.Gateways {
 		slice := pods(i, max(proxies/s.Gateways, 1))
 		p.proofs.Endpoints(store.KeyOf(slice), slice)
@@ -151,16 +150,3 @@ type selectors struct{}
 func (selectors) Set(ir.Selector)         {}
 func (selectors) Release(ir.Name, string) {}
 func (selectors) Delete(ir.Name)          {}
-
-// statuses lets the pipeline, which knows kinds by the store's names, speak to the writer.
-type statuses struct{ *status.Writer }
-
-func (s statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
-	s.Writer.SetRoute(status.Kind(kind), key, o)
-}
-
-func (s statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
-	s.Writer.SetPolicy(status.Kind(kind), key, o)
-}
-
-func (s statuses) Forget(kind store.Kind, key string) { s.Writer.Forget(status.Kind(kind), key) }

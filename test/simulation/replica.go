@@ -144,7 +144,7 @@ func (r *replica) observe(e event) {
 		r.view[e.ref] = e.object
 	}
 	r.mu.Unlock()
-	r.writer.Observed(status.Kind(e.kind), e.key)
+	r.writer.Observed(e.kind, e.key)
 	if e.statusOnly {
 		return
 	}
@@ -338,7 +338,7 @@ type decision struct {
 
 func (s statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
 	s.decide(key, o)
-	s.Writer.SetRoute(status.Kind(kind), key, o)
+	s.Writer.SetRoute(kind, key, o)
 }
 
 // decide notes when it is found that a route is Programmed.
@@ -370,15 +370,11 @@ func (r *replica) forget(proxy string, of func(route string) bool) {
 	}
 }
 
-func (s statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
-	s.Writer.SetPolicy(status.Kind(kind), key, o)
-}
-
 func (s statuses) Forget(kind store.Kind, key string) {
 	s.mu.Lock()
 	delete(s.decisions, key)
 	s.mu.Unlock()
-	s.Writer.Forget(status.Kind(kind), key)
+	s.Writer.Forget(kind, key)
 }
 
 // reader reads from a replica's view.

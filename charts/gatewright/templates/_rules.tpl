@@ -1,55 +1,17 @@
 {{/* What Gatewright may do in the namespaces that it watches. */}}
 {{- define "gatewright.rules" -}}
-# What users write. It is read by lists and watches alone.
-- apiGroups: [gateway.networking.k8s.io]
-  resources:
-    - gateways
-    - listenersets
-    - httproutes
-    - grpcroutes
-    - tlsroutes
-    - tcproutes
-    - udproutes
-    - backendtlspolicies
-    - referencegrants
-  verbs: [list, watch]
-- apiGroups: [gateway.networking.x-k8s.io]
-  resources: [xbackends, xbackendtrafficpolicies, xtelemetrypolicies]
-  verbs: [list, watch]
-- apiGroups: [gatewright.dev]
-  resources: [proxyconfigs]
-  verbs: [list, watch]
-- apiGroups: [discovery.k8s.io]
-  resources: [endpointslices]
-  verbs: [list, watch]
-# What is said about it.
-- apiGroups: [gateway.networking.k8s.io]
-  resources:
-    - gateways/status
-    - listenersets/status
-    - httproutes/status
-    - grpcroutes/status
-    - tlsroutes/status
-    - tcproutes/status
-    - udproutes/status
-    - backendtlspolicies/status
-  verbs: [patch]
-- apiGroups: [gateway.networking.x-k8s.io]
-  resources: [xbackends/status, xbackendtrafficpolicies/status, xtelemetrypolicies/status]
-  verbs: [patch]
+# What users write, which is read by lists and watches alone, and what is said about it.
+{{ include "gatewright.kindRules" . }}
 # Events are kept in the namespace of what they are about, and in `default` for a GatewayClass.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
-# Certificates and authorities. Nothing but delivery Files writes a Secret here; the one that Gatewright keeps is in role.yaml.
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [list, watch]
 {{- if .Values.files.enabled }}
 {{- if .Values.proxy.onlyInGatewrightNamespace }}
 {{- fail "files.enabled is for proxies beside their Gateways; leave out proxy.onlyInGatewrightNamespace" }}
 {{- end }}
-# Delivery Files lays private keys into Secrets beside the proxies, and changes an annotation of their pods so that kubelets look after the files at once.
+# Delivery Files lays private keys into Secrets beside the proxies, and changes an annotation of their pods so that kubelets look after the
+# files at once. Nothing else writes a Secret here; the one that Gatewright keeps is in role.yaml.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create, patch, delete]

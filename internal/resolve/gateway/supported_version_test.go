@@ -15,7 +15,7 @@ import (
 )
 
 // installed is a cluster with the definitions of every kind, changed as the test wants; one without a name is left out.
-func installed(t *testing.T, version, channel string, change func(store.Custom, *apiextensionsv1.CustomResourceDefinition)) *store.Objects {
+func installed(t *testing.T, version, channel string, change func(*store.Descriptor, *apiextensionsv1.CustomResourceDefinition)) *store.Objects {
 	t.Helper()
 	objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: gatewright}\nspec: {controllerName: gatewright.dev/gateway-controller}\n")
 	for _, custom := range store.Customs {
@@ -43,7 +43,7 @@ func installed(t *testing.T, version, channel string, change func(store.Custom, 
 var versionCases = []struct {
 	name             string
 	version, channel string
-	change           func(store.Custom, *apiextensionsv1.CustomResourceDefinition)
+	change           func(*store.Descriptor, *apiextensionsv1.CustomResourceDefinition)
 	state            outcome.State
 	says             []string
 }{
@@ -57,7 +57,7 @@ var versionCases = []struct {
 	},
 	{
 		name: "an older minor is served as well as it can be", version: "v1.4.1", channel: "standard",
-		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+		change: func(custom *store.Descriptor, d *apiextensionsv1.CustomResourceDefinition) {
 			d.Spec.Versions[0].Name = map[store.Kind]string{store.ReferenceGrant: "v1beta1", store.ListenerSet: "v7", store.TLSRoute: "v7"}[custom.Kind]
 			if d.Spec.Versions[0].Name == "" {
 				d.Spec.Versions[0].Name = "v1"
@@ -75,7 +75,7 @@ var versionCases = []struct {
 	},
 	{
 		name: "a missing kind is named", version: "v1.7.0", channel: "experimental",
-		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+		change: func(custom *store.Descriptor, d *apiextensionsv1.CustomResourceDefinition) {
 			if custom.Kind == store.GRPCRoute {
 				d.Name = ""
 			}
@@ -84,7 +84,7 @@ var versionCases = []struct {
 	},
 	{
 		name: "a definition that is not established serves nothing", version: "v1.7.0", channel: "experimental",
-		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+		change: func(custom *store.Descriptor, d *apiextensionsv1.CustomResourceDefinition) {
 			if custom.Kind == store.HTTPRoute {
 				d.Status.Conditions = nil
 			}
@@ -93,7 +93,7 @@ var versionCases = []struct {
 	},
 	{
 		name: "definitions of different versions are told apart", version: "v1.7.0", channel: "standard",
-		change: func(custom store.Custom, d *apiextensionsv1.CustomResourceDefinition) {
+		change: func(custom *store.Descriptor, d *apiextensionsv1.CustomResourceDefinition) {
 			if custom.Kind == store.UDPRoute {
 				d.Annotations = nil
 			}
@@ -102,7 +102,7 @@ var versionCases = []struct {
 	},
 }
 
-func asItIs(store.Custom, *apiextensionsv1.CustomResourceDefinition) {}
+func asItIs(*store.Descriptor, *apiextensionsv1.CustomResourceDefinition) {}
 
 func TestSupportedVersion(t *testing.T) {
 	t.Parallel()

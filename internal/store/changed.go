@@ -1,4 +1,4 @@
-package watch
+package store
 
 import (
 	"maps"
@@ -11,26 +11,25 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// typed adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always
-// counts.
-func typed[T client.Object](changed func(before, after T) bool) func(before, after client.Object) bool {
-	return func(before, after client.Object) bool {
-		b, fine := before.(T)
-		a, good := after.(T)
-		return !fine || !good || replaced(before, after) || changed(b, a)
+// compare adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always
+// counts, and so does one of an object that was read without its type.
+func compare[V Object](changed func(before, after V) bool) func(before, after Object) bool {
+	return func(before, after Object) bool {
+		b, fine := before.(V)
+		a, good := after.(V)
+		return !fine || !good || Replaced(before, after) || changed(b, a)
 	}
 }
 
 // changedGeneration is for kinds whose specification has a generation. Generations begin anew when an object is replaced.
-func changedGeneration(before, after client.Object) bool {
-	return replaced(before, after) || before.GetGeneration() != after.GetGeneration() || changedMetadata(before, after)
+func changedGeneration(before, after Object) bool {
+	return Replaced(before, after) || before.GetGeneration() != after.GetGeneration() || changedMetadata(before, after)
 }
 
-// replaced says that the object was deleted and made again while nobody watched.
-func replaced(before, after metav1.Object) bool { return before.GetUID() != after.GetUID() }
+// Replaced says that the object was deleted and made again while nobody watched.
+func Replaced(before, after metav1.Object) bool { return before.GetUID() != after.GetUID() }
 
 func changedMetadata(before, after metav1.Object) bool {
 	return !maps.Equal(before.GetLabels(), after.GetLabels()) ||

@@ -295,7 +295,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 			r := newReviews(Config{Now: time.Now})
 			end := time.Now().Add(time.Hour)
 			token := func(i int) (k key) {
-				binary.BigEndian.PutUint32(k[:], uint32(i))
+				binary.BigEndian.PutUint64(k[:], uint64(i))
 				return k
 			}
 			for i := range test.limit + 2 {

@@ -64,10 +64,10 @@ func (s *Server) admit(ctx context.Context) (_ context.Context, _ context.Cancel
 	defer s.contain(Identity{}, func() { err = errPanicked })
 	proof, err := s.authenticate(ctx)
 	if err != nil {
-		switch status.Code(err) {
-		case codes.Unavailable:
+		if status.Code(err) == codes.Unavailable {
 			hangUp(ctx)
-		case codes.Unauthenticated:
+		}
+		if status.Code(err) == codes.Unauthenticated {
 			delay(ctx, refusalDelay)
 		}
 		return nil, nil, s.turnAway(err)

@@ -100,7 +100,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 		grpc.MaxConcurrentStreams(maxStreams),
 		// Most of the time most connections are idle.
 		grpc.ReadBufferSize(readBuffer),
-		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout, MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),

@@ -3,10 +3,10 @@ package identity
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -295,7 +295,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 			r := newReviews(Config{Now: time.Now})
 			end := time.Now().Add(time.Hour)
 			token := func(i int) (k key) {
-				binary.BigEndian.PutUint64(k[:], uint64(i))
+				copy(k[:], strconv.Itoa(i))
 				return k
 			}
 			for i := range test.limit + 2 {

@@ -122,7 +122,7 @@ func checkLists(value any) error {
 func merge(original []byte, patch ir.Verbatim, schema any) (changed []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = errUnreadable
 		}
 	}()
 	return strategicpatch.StrategicMergePatch(original, []byte(patch), schema)
@@ -143,7 +143,7 @@ func patched(field string, patch ir.Verbatim, object Object, before, after any, 
 	}
 	changed, err := merge(original, patch, before)
 	if err != nil {
-		return fmt.Errorf("%s can not be applied: %w", field, err)
+		return unfit(field, err)
 	}
 	if err := json.Unmarshal(original, before); err != nil {
 		return fmt.Errorf("reading the object for %s: %w", field, err)
@@ -151,10 +151,10 @@ func patched(field string, patch ir.Verbatim, object Object, before, after any, 
 	strict := json.NewDecoder(bytes.NewReader(changed))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(after); err != nil {
-		return fmt.Errorf("%s does not fit: %w", field, err)
+		return unfit(field, err)
 	}
 	if err := json.Unmarshal(changed, result); err != nil {
-		return fmt.Errorf("%s does not fit: %w", field, err)
+		return unfit(field, err)
 	}
 	if kind, version := result.GetKind(), result.GetAPIVersion(); kind == nil || *kind != *object.GetKind() || version == nil || *version != *object.GetAPIVersion() {
 		return refused(field, "apiVersion or kind")

@@ -39,6 +39,9 @@ func TestPatches(t *testing.T) {
 			if (got == "") != (test.flaw == "") || !strings.Contains(got, test.flaw) {
 				t.Errorf("got %q, want %q", got, test.flaw)
 			}
+			if len(got) > 600 || strings.Contains(got, "%!") || strings.Contains(got, "panic") || strings.Contains(got, "map[") {
+				t.Errorf("it is not for people: %s", got)
+			}
 			if _, err := Fleet(gateway, exampleSettings(), exampleBundle); (err == nil) != (test.flaw == "") {
 				t.Errorf("rendering it: %v", err)
 			}
@@ -94,7 +97,10 @@ var patchTests = []struct {
 	{"another system, and the container replaced", inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","image":"x"},{"$patch":"replace"}]}`), false, "os"},
 	{"no security context", inEnvoy(`"securityContext":null`), false, "allowPrivilegeEscalation"},
 	{"its own system", inPod(`{"os":{"name":"linux"}}`), false, ""},
-	{"a container that is nothing", inPod(`{"containers":[null]}`), false, "can not be applied"},
+	{"a container that is nothing", inPod(`{"containers":[null]}`), false, "has another type than the object's field; compare it"},
+	{"a container without a name", inPod(`{"containers":[{"image":"x"}]}`), false, "patches.deployment can not be applied: "},
+	{"a container whose name is a list", inPod(`{"containers":[{"name":["envoy"],"image":"x"}]}`), false, "patches.deployment can not be applied: "},
+	{"finalizers that are objects", `{"metadata":{"finalizers":[{"a":"b"}]}}`, false, "patches.deployment can not be applied: "},
 	{"another name", `{"metadata":{"name":"other"}}`, false, "metadata but labels"},
 	{"another namespace", `{"metadata":{"namespace":"kube-system"}}`, false, "metadata but labels"},
 	{"another owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}}`, false, "metadata but labels"},

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,7 +52,10 @@ func toMap(spec v1alpha1.ProxyConfigSpec) (map[string]any, error) {
 		return nil, fmt.Errorf("reading parameters: %w", err)
 	}
 	fields := map[string]any{}
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	// Numbers stay as they are written: a float64 does not hold every int64.
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
 		return nil, fmt.Errorf("reading parameters: %w", err)
 	}
 	return fields, nil

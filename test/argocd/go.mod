@@ -69,3 +69,5 @@ require (
 )
 
 replace github.com/gatewright/gatewright => ../..
+
+replace github.com/gatewright/gatewright/api => ../../api

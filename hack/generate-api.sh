@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 tool() { go tool -modfile=tools/generate/go.mod "$@"; }
 
-tool controller-gen object paths=./api/... \
+# api is a module with older dependencies than ours. By this path its packages are read as Gatewright uses them, with the newer ones.
+tool controller-gen object paths=github.com/gatewright/gatewright/api/... \
 	crd:maxDescLen=512 output:crd:dir=charts/gatewright/files/crds
 # Kubernetes' own pattern for quantities lets through what its types can not read, such as 1e1.5, and numbers without end.
 sed -i.bak -E 's/^( *pattern: ).*KMGTPE.*$/\1^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$/' \

@@ -26,7 +26,7 @@ readonly cases=(
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -r .golangci.yml go.mod go.sum internal "$copy"
+cp -r .golangci.yml go.mod go.sum api internal "$copy"
 
 packages=()
 for case in "${cases[@]}"; do

@@ -8,6 +8,7 @@ require (
 	github.com/envoyproxy/go-control-plane v0.14.1-0.20260729145720-a2d8c7492908
 	github.com/envoyproxy/go-control-plane/envoy v1.40.0
 	github.com/gatewright/gatewright v0.0.0
+	github.com/gatewright/gatewright/api v0.0.0
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-containerregistry v0.22.1
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674
@@ -117,3 +118,5 @@ require (
 replace sigs.k8s.io/gateway-api-conformance-images => sigs.k8s.io/gateway-api-conformance-images v0.1.0
 
 replace github.com/gatewright/gatewright => ../
+
+replace github.com/gatewright/gatewright/api => ../api

@@ -23,7 +23,7 @@ func installCommand() *cobra.Command {
 				return fmt.Errorf("find this program: %w", err)
 			}
 			if err := drain.Install(filepath.Join(filepath.Dir(self), drain.Program), args[0]); err != nil {
-				return fmt.Errorf("install: %w", err)
+				return fmt.Errorf("install %s, which the image must have beside this program: %w", drain.Program, err)
 			}
 			return drain.WritePressure(pressure, false)
 		},

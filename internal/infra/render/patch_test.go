@@ -61,6 +61,8 @@ var patchTests = []struct {
 	{"the same in escapes", inEnvoy(`"\u0024setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false, "$setElementOrder is not supported"},
 	{"too long a patch", ir.Verbatim(`{"metadata":{"annotations":{"a":"` + strings.Repeat("b", maxPatch) + `"}}}`), false, "make it shorter"},
 	{"too long a list", inEnvoy(`"args":[` + strings.Repeat(`"a",`, maxPatchList) + `"a"]`), false, "a list of 257 entries"},
+	{"labels that are no map", `{"metadata":{"labels":"x"}}`, false, "labels"},
+	{"annotations that are a list", `{"metadata":{"annotations":["x"]}}`, false, "annotations"},
 	{"a strategy", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}`, false, ""},
 	{"an environment variable", inEnvoy(`"env":[{"name":"A","value":"b"}]`), false, ""},
 	{"an amount without end", inEnvoy(`"resources":{"limits":{"memory":"1e-1000000000"}}`), false, "is too long"},

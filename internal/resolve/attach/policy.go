@@ -43,7 +43,8 @@ type Policy[S any] struct {
 	Strategy Strategy
 	Spec     S
 	// Accepted says why the policy cannot be served, ResolvedRefs what is wrong with its references; nil if nothing is. A policy that
-	// cannot be served keeps its precedence: if the next one decided instead, it could permit what this one forbids.
+	// cannot be served keeps its precedence for every setting that its Spec has: if the next one decided instead, it could permit what this
+	// one forbids. So a setting that could not be resolved must be there all the same.
 	Accepted     *refs.Problem
 	ResolvedRefs *refs.Problem
 	// Serves is the message of a policy that is accepted. Notes are what its author should know besides, each a clause.

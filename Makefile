@@ -111,9 +111,9 @@ e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests
 
 # One case of docs/faults.md by its number, or a test by its name; all of them when it is empty.
 CASE ?=
-# Anything here makes the long cases as short as CI has them, and runs four at a time of those that do not mind: they mostly wait.
+# Anything here makes the long cases as short as CI has them.
 SHORT ?=
-fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|$(CASE))) $(if $(SHORT),-test.short -test.parallel=4)
+fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|$(CASE))) $(if $(SHORT),-test.short)
 
 .PHONY: fault
 fault: $(GOTESTSUM) $(CLUSTER) ## Do what must not hurt, and measure (CASE=14 for one, SHORT=1 as CI does)

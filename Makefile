@@ -113,7 +113,8 @@ e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests
 CASE ?=
 # Anything here makes the long cases as short as CI has them, one at a time: on two cores each case measures the others, too.
 SHORT ?=
-fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|$(CASE))) $(if $(SHORT),-test.short -test.parallel=1)
+fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|$(CASE))) \
+	$(if $(SHORT),-test.short -test.parallel=1)
 
 .PHONY: fault
 fault: $(GOTESTSUM) $(CLUSTER) ## Do what must not hurt, and measure (CASE=14 for one, SHORT=1 as CI does)

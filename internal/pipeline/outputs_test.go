@@ -16,7 +16,8 @@ func TestEveryPolicyIsPublished(t *testing.T) {
 			continue
 		}
 		switch kind.Kind {
-		case store.GatewayClass, store.Gateway, store.ListenerSet, store.HTTPRoute, store.GRPCRoute, store.TLSRoute, store.TCPRoute, store.UDPRoute:
+		case store.GatewayClass, store.Gateway, store.ListenerSet,
+			store.HTTPRoute, store.GRPCRoute, store.TLSRoute, store.TCPRoute, store.UDPRoute:
 		default:
 			if !slices.ContainsFunc(published, func(p policyOutcomes) bool { return p.kind == kind.Kind }) {
 				t.Errorf("nothing is said about a %s", kind.Kind)

@@ -97,7 +97,8 @@ func serviceAnnotations(gateway ir.Gateway) map[string]string {
 // reservedDomains are those of annotations by which Kubernetes' own controllers keep their state, or by which a pod leaves the Pod Security
 // Standards. A Gateway can not set them.
 var reservedDomains = []string{
-	"container.apparmor.security.beta.kubernetes.io", "container.seccomp.security.alpha.kubernetes.io", "seccomp.security.alpha.kubernetes.io",
+	"container.apparmor.security.beta.kubernetes.io",
+	"container.seccomp.security.alpha.kubernetes.io", "seccomp.security.alpha.kubernetes.io",
 	"deployment.kubernetes.io", "deprecated.daemonset.template.generation", "autoscaling.alpha.kubernetes.io", "controller.kubernetes.io",
 }
 

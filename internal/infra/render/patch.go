@@ -72,8 +72,8 @@ func patchService(gateway ir.Gateway, object Object) (Object, error) {
 	return result, checkService("patches.service", before, after)
 }
 
-// What it takes to merge a list grows with more than the square of its length, and with its third power where $setElementOrder is used: 12 s
-// for 5,000 entries. Everybody's configuration waits meanwhile.
+// The time to merge a list grows with more than the square of its length, and with its third power if $setElementOrder is used: 12 s for
+// 5,000 entries. The configuration of all Gateways waits meanwhile.
 const (
 	// maxPatch is how long a patch may be, in bytes of JSON, and maxPatchList how long a list in it.
 	maxPatch     = 64 << 10

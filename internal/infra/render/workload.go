@@ -74,7 +74,8 @@ func podLabels(gateway ir.Gateway) map[string]string {
 }
 
 func podAnnotations(gateway ir.Gateway, hash string) map[string]string {
-	wanted := over(chosen(gateway, gateway.Fleet.Annotations), gateway.Fleet.Proxies.Pod.Annotations, map[string]string{bootstrapHash: hash})
+	own := map[string]string{bootstrapHash: hash}
+	wanted := over(chosen(gateway, gateway.Fleet.Annotations), gateway.Fleet.Proxies.Pod.Annotations, own)
 	maps.DeleteFunc(wanted, func(key, _ string) bool { return reserved(key) })
 	return wanted
 }

@@ -112,7 +112,9 @@ func parentKind(ref gwv1.ParentReference) (store.Kind, bool) {
 }
 
 // bindParent tries every listener the reference selects. When none takes the route, those that came closest give the reason.
-func (in Inputs) bindParent(v *store.View, s subject, ref gwv1.ParentReference, name string, parent gateway.Parent) ([]Attachment, []outcome.Condition) {
+func (in Inputs) bindParent(
+	v *store.View, s subject, ref gwv1.ParentReference, name string, parent gateway.Parent,
+) ([]Attachment, []outcome.Condition) {
 	if !parent.Accepted {
 		return nil, []outcome.Condition{notAttached(gwv1.RouteReasonNoMatchingParent, name+" is not accepted; see its conditions")}
 	}
@@ -154,10 +156,10 @@ func unserved(name string, takers []gateway.ParentListener) []outcome.Condition 
 	if slices.ContainsFunc(takers, func(l gateway.ParentListener) bool { return l.Usable }) {
 		return nil
 	}
+	const message = "no proxy serves the route: listener %s of %s has no usable certificate; see its condition ResolvedRefs"
 	which := names(takers, func(l gateway.ParentListener) string { return l.Name })
 	return []outcome.Condition{{
-		Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.ListenerNotProgrammed,
-		Message: fmt.Sprintf("no proxy serves the route: listener %s of %s has no usable certificate; see its condition ResolvedRefs", which, name),
+		Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.ListenerNotProgrammed, Message: fmt.Sprintf(message, which, name),
 	}}
 }
 

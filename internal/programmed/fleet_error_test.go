@@ -23,7 +23,7 @@ func TestAGatewaySaysWhatKeepsItsFleet(t *testing.T) {
 		expect := func(when, want string) {
 			t.Helper()
 			synctest.Wait()
-			if got := l.gateways[web].Conditions[0]; got.Message != want {
+			if got := l.gateway(web).Conditions[0]; got.Message != want {
 				t.Errorf("%s it says %q, want %q", when, got.Message, want)
 			}
 		}

@@ -43,7 +43,7 @@ func TestALimitedRouteWaitsForTheRateLimitService(t *testing.T) {
 		l.expect(t, "limited", "False/Pending")
 		const want = "1 pods of the rate limit service have not acknowledged the limits: y; see the logs of their " +
 			"container forward, and whether it reaches Gatewright"
-		if got := message(l.routes["limited"]); got != want {
+		if got := message(l.route("limited")); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
 		// Another replica serves the other pod.

@@ -2,6 +2,7 @@ package programmed
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,16 +29,43 @@ const (
 // webGroup is the group of the proxies of web.
 var webGroup = xds.GroupID{Namespace: "shop", Name: "web"}
 
-// last remembers the last that was said of each object.
+// last remembers the last status of each object. It is locked, because a timer of the tracker can change it while a test sleeps.
 type last struct {
 	pipeline.Statuses
+	mu       *sync.Mutex
 	routes   map[string]outcome.Route
 	gateways map[string]outcome.Gateway
 }
 
-func (l last) SetRoute(_ store.Kind, key string, o outcome.Route) { l.routes[key] = o }
-func (l last) SetGateway(key string, o outcome.Gateway)           { l.gateways[key] = o }
-func (l last) Forget(_ store.Kind, key string)                    { delete(l.routes, key) }
+func (l last) SetRoute(_ store.Kind, key string, o outcome.Route) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.routes[key] = o
+}
+
+func (l last) SetGateway(key string, o outcome.Gateway) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gateways[key] = o
+}
+
+func (l last) Forget(_ store.Kind, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.routes, key)
+}
+
+func (l last) route(key string) outcome.Route {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.routes[key]
+}
+
+func (l last) gateway(key string) outcome.Gateway {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gateways[key]
+}
 
 // replica is what a Statuses and its tracker hear of.
 type replica struct {
@@ -62,7 +90,7 @@ func (tracked) NACKed(xds.Identity, xds.NACK) {}
 // newReplica returns a replica whose tracker runs until the test ends.
 func newReplica(t *testing.T, ready ...string) (replica, last) {
 	t.Helper()
-	l := last{routes: map[string]outcome.Route{}, gateways: map[string]outcome.Gateway{}}
+	l := last{mu: &sync.Mutex{}, routes: map[string]outcome.Route{}, gateways: map[string]outcome.Gateway{}}
 	tracker := convergence.New(prometheus.NewRegistry())
 	r := replica{New(tracker, l), tracked{tracker}}
 	go tracker.Run(t.Context())
@@ -89,7 +117,7 @@ func route(generation int64) outcome.Route {
 }
 
 func (l last) state(key string) string {
-	o := l.routes[key]
+	o := l.route(key)
 	text := ""
 	for _, p := range o.Parents {
 		c := p.Conditions[len(p.Conditions)-1]
@@ -201,7 +229,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 		time.Sleep(5 * time.Second) // until it is checked what is late
 		l.expect(t, "r", "False/Pending")
 		want := "1 proxies of Gateway shop/web have not acknowledged this generation: b; see their logs and whether they reach Gatewright"
-		if got := l.routes["r"].Parents[0].Conditions[0].Message; got != want {
+		if got := l.route("r").Parents[0].Conditions[0].Message; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
@@ -246,7 +274,7 @@ func TestAGatewayWaitsForItsProxiesAndARefusedListenerIsOnlyItself(t *testing.T)
 			},
 		)
 		states := func() string {
-			g := l.gateways[web]
+			g := l.gateway(web)
 			return fmt.Sprint(g.Conditions[0].State, " ", g.Listeners[0].Conditions[0].State, " ", g.Listeners[1].Conditions[0].State)
 		}
 		for _, step := range []struct {

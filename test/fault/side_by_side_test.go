@@ -20,7 +20,8 @@ func sideBySide(t *testing.T, parts map[string]func(*testing.T)) {
 	group.Wait()
 }
 
-// waitingCases mostly wait for Envoy's timers. In CI the first of them runs the others beside itself; at full length each runs alone.
+// waitingCases mostly wait for Envoy's timers. With SHORT=1 the first of them runs the others beside itself; at full length each
+// runs alone.
 var waitingCases = struct {
 	sync.Once
 	run map[string]func(*testing.T)

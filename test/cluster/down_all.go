@@ -26,9 +26,8 @@ func downAll(ctx context.Context) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	found := clusters("/run", filepath.Dir(filepath.Dir(l.state)))
-	if len(found) == 0 {
-		fmt.Println("no cluster is recorded on this machine")
-	}
+	// Of the cluster of this name there may be parts without a record.
+	found[clusterName] = firstOf(found[clusterName], l.state)
 	var failed error
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		fmt.Printf("stop cluster %s\n", name)

@@ -11,38 +11,53 @@ const module = "github.com/gatewright/gatewright"
 var modules = []string{"test/argocd", "test", "api"}
 
 // clusterSuites are run by a make target of the same name, inside the network of the cluster.
-var clusterSuites = map[string]string{"e2e": "make e2e", "fault": "make fault SHORT=1"}
+var clusterSuites = map[string]string{"conformance": "make conformance", "e2e": "make e2e", "fault": "make fault SHORT=1"}
+
+// clusterCommand starts the cluster that these need, as .ci/run does.
+const clusterCommand = "make cluster-up images install CHANNEL=experimental SET=files.enabled=true"
 
 // again returns the command that runs a failed test again, or that of its stage where a test cannot be run alone.
 func again(s stage, suite string, key id) string {
-	if command, found := clusterSuites[suite]; found && key.test != "" {
-		return "TESTFLAGS='-test.run=" + strings.ReplaceAll(pattern(key.test), "$", "$$") + "' " + command // make expands $
-	}
-	if !strings.HasPrefix(suite, "unit") {
+	parts := strings.Split(key.test, "/")
+	switch command := clusterSuites[suite]; {
+	case suite == "conformance" && len(parts) > 1:
+		return command + " TESTFLAGS=-run-test=" + parts[1]
+	case command != "" && key.test != "":
+		return "TESTFLAGS=" + quote("-test.run="+strings.ReplaceAll(pattern(parts), "$", "$$")) + " " + command // make expands $
+	case strings.HasPrefix(suite, "unit"):
+		return unitCommand(suite, key.pkg, parts)
+	default:
 		return s.command
 	}
-	command := "go test -count=1"
-	dir := strings.TrimPrefix(strings.TrimPrefix(key.pkg, module), "/")
+}
+
+func unitCommand(suite, pkg string, parts []string) string {
+	command := "go test"
+	dir := strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
 	for _, m := range modules {
 		if dir == m || strings.HasPrefix(dir, m+"/") {
-			command, dir = "go test -C "+m+" -count=1", strings.TrimPrefix(strings.TrimPrefix(dir, m), "/")
+			command, dir = "go test -C "+m, strings.TrimPrefix(strings.TrimPrefix(dir, m), "/")
 			break
 		}
 	}
-	if suite != "unit-properties" {
+	command += " -count=1"
+	if suite == "unit" || suite == "unit-test-tools" {
 		command += " -race"
 	}
-	if key.test != "" {
-		command += " -run='" + pattern(key.test) + "'"
+	if parts[0] != "" {
+		command += " -run=" + quote(pattern(parts))
 	}
 	return command + " ./" + dir
 }
 
+// quote makes one word of a text for a shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
 // pattern matches one test and nothing else.
-func pattern(test string) string {
-	parts := strings.Split(test, "/")
+func pattern(parts []string) string {
+	exact := make([]string, len(parts))
 	for i, part := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+		exact[i] = "^" + regexp.QuoteMeta(part) + "$"
 	}
-	return strings.Join(parts, "/")
+	return strings.Join(exact, "/")
 }

@@ -25,12 +25,26 @@ type event struct {
 // id identifies a test; a package has no test name.
 type id struct{ pkg, test string }
 
-// attempt is one run of a test: what it printed, and how it ended. A test that did not end has no outcome.
+// contains returns whether the other is a subtest of the test, or a test of the package.
+func (key id) contains(other id) bool {
+	return key != other && key.pkg == other.pkg && (key.test == "" || strings.HasPrefix(other.test, key.test+"/"))
+}
+
+// attempt is one run of a test or package: what it printed, and how it ended. What did not end has no outcome.
 type attempt struct {
-	outcome     string
-	lines       []string
-	errors      []string // those of the lines that t.Error and t.Fatal printed
+	outcome string
+	paused  bool
+	lines   []string
+	errors  []string // those of the lines that t.Error and t.Fatal printed
+	// The rest is about packages.
+	finished    bool     // the test binary has said itself whether its tests passed
+	crash       []string // from the first line of a panic on, whichever test printed it
 	failedBuild string
+}
+
+// died returns whether a package did not get to the end of its tests: it panicked, timed out, exited, was killed or could not be built.
+func (a *attempt) died() bool {
+	return !a.finished && a.outcome != "pass" && a.outcome != "skip"
 }
 
 // results are the attempts of all tests and packages of a suite, in the order in which they began.
@@ -68,8 +82,10 @@ func (r *results) add(e event) {
 	switch e.Action {
 	case "start", "run":
 		r.begin(key)
+	case "pause", "cont":
+		r.current(key).paused = e.Action == "pause"
 	case "output":
-		r.current(key).print(e)
+		r.print(key, e)
 	case "build-output":
 		r.builds[e.ImportPath] = append(r.builds[e.ImportPath], nonEmptyLines(e.Output)...)
 	case "pass", "fail", "skip":
@@ -94,74 +110,35 @@ func (r *results) current(key id) *attempt {
 	return r.begin(key)
 }
 
-func (a *attempt) print(e event) {
+func (r *results) print(key id, e event) {
+	a, pkg := r.current(key), r.current(id{pkg: key.pkg})
+	lines := nonEmptyLines(e.Output)
 	if e.OutputType == "frame" {
+		pkg.finished = pkg.finished || key.test == "" && (e.Output == "PASS\n" || e.Output == "FAIL\n")
 		return
 	}
-	lines := nonEmptyLines(e.Output)
 	a.lines = append(a.lines, lines...)
 	if strings.HasPrefix(e.OutputType, "error") {
 		a.errors = append(a.errors, lines...)
 	}
-}
-
-// failed returns whether the last run of the test failed. A test that did not end when its package did was stopped with it.
-func (r *results) failed(key id) bool {
-	switch r.current(key).outcome {
-	case "fail":
-		return true
-	case "":
-		return r.current(id{pkg: key.pkg}).outcome == "fail"
-	default:
-		return false
+	// Parallel tests share the output, so the lines of a panic are those of any test.
+	if len(pkg.crash) > 0 || slices.ContainsFunc(lines, crashes.MatchString) {
+		pkg.crash = append(pkg.crash, lines...)
 	}
-}
-
-// failures lists what failed, without the tests and packages that failed only because a subtest or test of theirs did.
-func (r *results) failures() []id {
-	var failed []id
-	for _, key := range r.order {
-		if r.failed(key) {
-			failed = append(failed, key)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(failed), func(key id) bool {
-		below := slices.ContainsFunc(failed, func(other id) bool { return other != key && key.contains(other) })
-		a := r.current(key)
-		return below && len(a.errors) == 0 && alarm(a.lines) < 0
-	})
-}
-
-// contains returns whether the other is a subtest of the test, or a test of the package.
-func (key id) contains(other id) bool {
-	return key.pkg == other.pkg && (key.test == "" || strings.HasPrefix(other.test, key.test+"/"))
-}
-
-// flaky lists the tests that failed and passed when they were run once more. As above, only what failed by itself.
-func (r *results) flaky() []id {
-	var flaky []id
-	for _, key := range r.order {
-		all := r.attempts[key]
-		if key.test != "" && len(all) > 1 && all[0].outcome == "fail" && !r.failed(key) {
-			flaky = append(flaky, key)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(flaky), func(key id) bool {
-		return len(r.attempts[key][0].errors) == 0 &&
-			slices.ContainsFunc(flaky, func(other id) bool { return other != key && key.contains(other) })
-	})
 }
 
 // count returns how many tests and subtests ended in each way when they were run last.
 func (r *results) count() (passed, failed, skipped int) {
 	for _, key := range r.order {
-		switch {
-		case key.test == "":
-		case r.failed(key):
-			failed++
-		case r.current(key).outcome == "pass":
+		if key.test == "" {
+			continue
+		}
+		switch r.current(key).outcome {
+		case "pass":
 			passed++
-		case r.current(key).outcome == "skip":
+		case "fail":
+			failed++
+		case "skip":
 			skipped++
 		}
 	}

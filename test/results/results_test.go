@@ -11,11 +11,11 @@ import (
 )
 
 // goTest runs the tests of testdata/failing, and appends what they report to a file.
-func goTest(t *testing.T, file string, env []string, packages ...string) {
+func goTest(t *testing.T, file, rerun string, packages ...string) {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"test", "-count=1", "-json", "-timeout=5s"}, packages...)...)
 	cmd.Dir = "testdata/failing"
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(os.Environ(), "RERUN="+rerun)
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run go test: %v", err)
@@ -61,7 +61,7 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(lint, "log"), []byte("a.go:1:2: unused parameter\nmake: *** [lint] Error 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	goTest(t, filepath.Join(stageDir(t, dir, "unit"), "unit.json"), nil,
+	goTest(t, filepath.Join(stageDir(t, dir, "unit"), "unit.json"), "",
 		"./assertion", "./build", "./exits", "./panics", "./passes", "./timeout")
 
 	s, out := run(t, dir, "lint\t2\t61\tlint\tmake lint", "unit\t1\t5\tunit tests\tmake test")
@@ -74,7 +74,7 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 		"again: go test -count=1 -race -run='^TestTable$/^wrong_answer$' ",
 		"FAIL example.org/failing/build\n", "build/build_test.go:5:38: undefined: undefinedName",
 		"FAIL example.org/failing/exits\n", "the set-up failed: no cluster",
-		"FAIL example.org/failing/panics TestPanics\n", "panic: assignment to entry in nil map", "panics_test.go:10",
+		"FAIL example.org/failing/panics TestPanics/inside\n", "panic: assignment to entry in nil map", "panics_test.go:10",
 		"FAIL example.org/failing/timeout TestSlow\n", "panic: test timed out after 5s", "again: go test -count=1 -race -run='^TestSlow$' ",
 	} {
 		if !strings.Contains(end, expected) {
@@ -95,8 +95,8 @@ func TestTheLastRunOfATestCounts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(stageDir(t, dir, "e2e"), "e2e.json")
-	goTest(t, file, nil, "./flaky")
-	goTest(t, file, []string{"RERUN=1"}, "./flaky")
+	goTest(t, file, "", "./flaky")
+	goTest(t, file, "1", "./flaky")
 
 	s, out := run(t, dir, "e2e\t0\t5\tend to end\tmake e2e")
 	if s.passed != 2 || s.failed != 0 || len(s.failures) != 0 {
@@ -108,9 +108,53 @@ func TestTheLastRunOfATestCounts(t *testing.T) {
 	}
 }
 
+// TestADeadTestBinaryIsNotExcused: gotestsum runs what failed once more, but not the tests that had not begun when the binary died.
+func TestADeadTestBinaryIsNotExcused(t *testing.T) {
+	t.Parallel()
+	for pkg, expected := range map[string]string{
+		"./exits":  "FAIL example.org/failing/exits\n  the set-up failed: no cluster\n",
+		"./killed": "FAIL example.org/failing/killed",
+	} {
+		t.Run(pkg, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(stageDir(t, dir, "e2e"), "e2e.json")
+			goTest(t, file, "", pkg)
+			goTest(t, file, "1", pkg)
+
+			s, out := run(t, dir, "e2e\t0\t5\tend to end\tmake e2e")
+			if s.failed == 0 || !strings.Contains(out, expected) {
+				t.Errorf("%d failed:\n%s", s.failed, out)
+			}
+		})
+	}
+}
+
+// TestParallelTestsThatAPanicStops are not listed each: what panicked or timed out explains all.
+func TestParallelTestsThatAPanicStops(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	goTest(t, filepath.Join(stageDir(t, dir, "unit"), "unit.json"), "", "./parallel")
+	s, out := run(t, dir, "unit\t1\t5\tunit tests\tmake test")
+	if len(s.failures) != 1 || !strings.Contains(out, "panic: test timed out after 5s\n") || !strings.Contains(out, "TestHangs") {
+		t.Errorf("%d failures:\n%s", len(s.failures), out)
+	}
+}
+
+func TestAStageWithoutATestFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(stageDir(t, dir, "e2e"), "e2e.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, out := run(t, dir, "e2e\t0\t5\tend to end\tmake e2e"); s.failed != 1 || !strings.Contains(out, "FAIL end to end (no test ran)") {
+		t.Errorf("%d failed:\n%s", s.failed, out)
+	}
+}
+
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	s := stage{command: "make conformance"}
+	s := stage{command: "make simulate"}
 	for _, c := range []struct {
 		suite    string
 		key      id
@@ -120,10 +164,12 @@ func TestCommands(t *testing.T) {
 		{"unit", id{module, ""}, "go test -count=1 -race ./"},
 		{"unit-properties", id{module + "/internal/pipeline", "TestA"}, "go test -count=1 -run='^TestA$' ./internal/pipeline"},
 		{"unit-test-tools", id{module + "/test/load", "TestA"}, "go test -C test -count=1 -race -run='^TestA$' ./load"},
-		{"unit-argocd", id{module + "/test/argocd", "TestA"}, "go test -C test/argocd -count=1 -race -run='^TestA$' ./"},
+		{"unit-argocd", id{module + "/test/argocd", "TestA"}, "go test -C test/argocd -count=1 -run='^TestA$' ./"},
 		{"e2e", id{module + "/test/e2e", "TestA"}, "TESTFLAGS='-test.run=^TestA$$' make e2e"},
 		{"fault", id{module + "/test/fault", "TestCase11A"}, "TESTFLAGS='-test.run=^TestCase11A$$' make fault SHORT=1"},
-		{"conformance", id{module + "/test/conformance", "TestConformance/HTTPRouteA"}, "make conformance"},
+		{"conformance", id{module + "/test/conformance", "TestConformance/HTTPRouteA/b"}, "make conformance TESTFLAGS=-run-test=HTTPRouteA"},
+		{"simulation", id{module + "/test/simulation", "TestSeeds/0"}, "make simulate"},
+		{"unit", id{module + "/internal/xds", "TestA/it's"}, `go test -count=1 -race -run='^TestA$/^it'\''s$' ./internal/xds`},
 	} {
 		if actual := again(s, c.suite, c.key); actual != c.expected {
 			t.Errorf("%s %s: %s, not %s", c.suite, c.key, actual, c.expected)

@@ -6,9 +6,12 @@ import (
 	"testing"
 )
 
-func TestMain(*testing.M) {
-	fmt.Println("the set-up failed: no cluster")
-	os.Exit(3)
+func TestMain(m *testing.M) {
+	if os.Getenv("RERUN") == "" {
+		fmt.Println("the set-up failed: no cluster")
+		os.Exit(3)
+	}
+	os.Exit(m.Run())
 }
 
 func TestNeverRuns(*testing.T) {}

@@ -194,12 +194,6 @@ func (w *world) waitEstablished(t *testing.T, name string) {
 	})
 }
 
-// classHas waits until the GatewayClass says something about the definitions in its condition.
-func (w *world) classHas(t *testing.T, status metav1.ConditionStatus, words ...string) {
-	t.Helper()
-	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error { return w.classLacks(ctx, status, words) })
-}
-
 // classLacks says what the condition of the GatewayClass about the definitions does not say.
 func (w *world) classLacks(ctx context.Context, status metav1.ConditionStatus, words []string) error {
 	var class gwv1.GatewayClass

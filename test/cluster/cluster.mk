@@ -24,8 +24,10 @@ $(CLUSTER):
 cluster-up: $(CLUSTER) ## Build what is missing and start the test cluster (FAMILY=ipv4, ipv6 or dual)
 	@$(CLUSTER) up --family=$(FAMILY)
 
-cluster-down: $(CLUSTER) ## Stop the test cluster and leave nothing behind but its cache
-	@$(CLUSTER) down
+# Anything here stops every test cluster of this machine, whatever its name.
+ALL ?=
+cluster-down: $(CLUSTER) ## Stop the test cluster and leave nothing behind but its cache (ALL=1 for those of every name)
+	@$(CLUSTER) down $(if $(ALL),--all)
 
 images: $(CLUSTER) ## Build the images and load those that changed into the test cluster
 	@$(CLUSTER) images

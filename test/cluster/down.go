@@ -17,14 +17,29 @@ import (
 )
 
 func downCommand() *cobra.Command {
-	return withCluster("down", "Stop the cluster and remove everything but the cache", func(ctx context.Context, l layout) error {
-		start := time.Now()
-		if err := down(ctx, l); err != nil {
-			return fmt.Errorf("%w\nrun down again to go on from here", err)
-		}
-		fmt.Printf("The cluster is gone after %s; its binaries stay in %s\n", elapsed(start), l.cache)
-		return nil
-	})
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Stop the cluster and remove everything but the cache",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				return downAll(cmd.Context())
+			}
+			return locked(cmd.Context(), downOne)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "stop the clusters of every name, as recorded on this machine")
+	return cmd
+}
+
+func downOne(ctx context.Context, l layout) error {
+	start := time.Now()
+	if err := down(ctx, l); err != nil {
+		return fmt.Errorf("%w\nrun down again to go on from here", err)
+	}
+	fmt.Printf("The cluster is gone after %s; its binaries stay in %s\n", elapsed(start), l.cache)
+	return nil
 }
 
 // down goes on from wherever an earlier up or down was interrupted: what is not there is not missed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,6 +77,9 @@ func prepare(ctx context.Context, l layout) error {
 	}
 	if err := os.MkdirAll(runDir, 0o711); err != nil {
 		return fmt.Errorf("create %s: %w", runDir, err)
+	}
+	if err := writeFile(filepath.Join(runDir, recordFile), l.state); err != nil {
+		return err
 	}
 	if err := writeFile(l.path("family"), string(l.family)); err != nil {
 		return err

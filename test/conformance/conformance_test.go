@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance"
@@ -33,7 +34,7 @@ var (
 	unusableAddress6 = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "2001:db8::1"}
 )
 
-// TestConformance runs the suite with its own timeouts and clean-up. It is not parallel, because the suite orders its tests itself.
+// TestConformance runs the suite with its own clean-up and, but for deletions, its own timeouts. It is not parallel, because the suite orders its tests itself.
 // The suite's flags work: `make conformance TESTFLAGS=-run-test=HTTPRouteSimpleSameNamespace` runs one test and writes no report,
 // and neither does a run with -skip-tests.
 //
@@ -62,6 +63,8 @@ func suiteOptions(t *testing.T) suite.ConformanceOptions {
 	t.Helper()
 	options := conformance.DefaultOptions(t)
 	options.GatewayClassName = gatewayClass
+	// The standard has no limit for it. A namespace is gone when its proxies are, and these wait up to 110 s for clients (docs/drain.md).
+	options.TimeoutConfig.DeleteTimeout = 3 * time.Minute
 	options.ConformanceProfiles = profiles
 	options.SupportedFeatures = claimedFeatures()
 	options.UsableNetworkAddresses = []gwv1.GatewaySpecAddress{usableAddress}

@@ -54,7 +54,7 @@ func begin(t *testing.T, name, fault string) *faultCase {
 	return c
 }
 
-// span is how long a fault lasts: as long as it should by `make fault`, shorter in CI.
+// span is how long a fault lasts: as long as it should by `make fault`, shorter with SHORT=1.
 func span(full, short time.Duration) time.Duration {
 	if testing.Short() {
 		return short
@@ -62,7 +62,7 @@ func span(full, short time.Duration) time.Duration {
 	return full
 }
 
-// amount is how much of something there is: all of it by `make fault`, less in CI.
+// amount is how much of something there is: all of it by `make fault`, less with SHORT=1.
 func amount(full, short int) int {
 	if testing.Short() {
 		return short

@@ -20,7 +20,7 @@ func runConcurrently(t *testing.T, parts map[string]func(*testing.T)) {
 	group.Wait()
 }
 
-// idleCases mostly wait for Envoy's timers. In CI the first of them runs the others beside itself; at full length each runs alone.
+// idleCases mostly wait for Envoy's timers. With SHORT=1 the first of them runs the others beside itself; at full length each runs alone.
 var idleCases = struct {
 	sync.Once
 	run map[string]func(*testing.T)

@@ -32,7 +32,7 @@ type removable struct {
 	add  func(t *testing.T, s *scenario) *part
 }
 
-// removables are all of them. The first six are removed alone in CI.
+// removables are all of them. The first six are removed alone with SHORT=1.
 var removables = []removable{
 	{"a listener", addListener},
 	{"a ListenerSet", addListenerSet},

@@ -68,8 +68,8 @@ func removedAndRestored(t *testing.T) {
 	c.answers("bystander", beside.Stop())
 }
 
-// batches says what is removed at the same time, each group on a Gateway of its own. In CI there is one batch: the first six are removed
-// alone, the rest in pairs. At full length everything is removed alone and in pairs. No batch has more than 13 Gateways.
+// batches says what is removed at the same time, each group on a Gateway of its own. With SHORT=1 there is one batch: the first six are
+// removed alone, the rest in pairs. At full length everything is removed alone and in pairs. No batch has more than 13 Gateways.
 func batches(random *rand.Rand) [][][]removable {
 	alone := func(list []removable) [][]removable {
 		var groups [][]removable

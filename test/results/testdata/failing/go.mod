@@ -1,0 +1,3 @@
+module example.org/failing
+
+go 1.27.3

@@ -34,7 +34,8 @@ var (
 	unusableAddress6 = gwv1.GatewaySpecAddress{Type: new(gwv1.IPAddressType), Value: "2001:db8::1"}
 )
 
-// TestConformance runs the suite with its own clean-up and, but for deletions, its own timeouts. It is not parallel, because the suite orders its tests itself.
+// TestConformance runs the suite with its own clean-up and, except for deletions, its own timeouts. It is not parallel, because the suite
+// orders its tests itself.
 // The suite's flags work: `make conformance TESTFLAGS=-run-test=HTTPRouteSimpleSameNamespace` runs one test and writes no report,
 // and neither does a run with -skip-tests.
 //

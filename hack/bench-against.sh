@@ -15,7 +15,8 @@ trap 'git worktree remove --force "$here"; git worktree remove --force "$there";
 
 measure() { # name, directory, turn
 	make -C "$2" images install CHANNEL=experimental SET=files.enabled=true
-	make bench FIGURES="$figures/$1-$3.json" TESTFLAGS="-test.run=TestScale -class=gatewright -out=$figures/$1-$3.json -version=$1 -routes=$routes -samples=150 -edits=60"
+	local flags="-class=gatewright -out=$figures/$1-$3.json -version=$1 -routes=$routes -samples=150 -edits=60"
+	make bench FIGURES="$figures/$1-$3.json" TESTFLAGS="-test.run=TestScale $flags"
 }
 measure here "$here" 1
 measure there "$there" 1
@@ -36,6 +37,7 @@ for what in ("idle", "loaded"):
     here, there = times("here", what), times("there", what)
     for name, all in (("here", here), (sys.argv[2], there)):
         for sample in all:
-            print(f"{what:7} {name:10} p50 {statistics.median(sample):6.1f} ms  p99 {cut(sample, .99):7.1f} ms  slowest {max(sample):7.1f} ms")
+            p50, p99 = statistics.median(sample), cut(sample, .99)
+            print(f"{what:7} {name:10} p50 {p50:6.1f} ms  p99 {p99:7.1f} ms  slowest {max(sample):7.1f} ms")
     print(f"{what:7} ratio of p50: {statistics.median(sum(here, [])) / statistics.median(sum(there, [])):.2f}")
 PY

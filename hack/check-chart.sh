@@ -12,6 +12,7 @@ variants=(
 	"replicas=1,metrics.enabled=false,gatewayClass.create=false,crds.create=false"
 	"clusterDomain=example.internal,priorityClassName=system-cluster-critical,image.tag=dev"
 	"ipFamilies={IPv6,IPv4}"
+	"clusterID=east"
 	"watchNamespaces={shop,default}"
 	"files.enabled=true"
 	"externalHostnames.enabled=false"
@@ -20,6 +21,8 @@ variants=(
 	"proxy.onlyInGatewrightNamespace=true,gatewayClass.proxyConfig.name=class"
 	"podSecurityContext.runAsUser=null,securityContext.readOnlyRootFilesystem=false,resources=null"
 	"controllerName=example.com/team,gatewayClass.name=team"
+	"rateLimit.enabled=true,rateLimit.redis.address=redis:6379"
+	"rateLimit.enabled=true,rateLimit.replicas=1,rateLimit.redis.address=redis:6379,rateLimit.redis.tls=true,rateLimit.redis.passwordSecret.name=redis,networkPolicy.enabled=true,metrics.enabled=false"
 )
 render() { "$helm" template gatewright "$chart" --namespace gatewright-system "$@"; }
 fail() {
@@ -29,7 +32,9 @@ fail() {
 for values in "${variants[@]}"; do
 	render --set "$values" >/dev/null
 done
-for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "externalHostnames.deniedAddresses={pods}" "ipFamilies={ipv6}" "proxy.onlyInGatewrightNamespace=true,files.enabled=true"; do
+for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "externalHostnames.deniedAddresses={pods}" \
+	"ipFamilies={ipv6}" "proxy.onlyInGatewrightNamespace=true,files.enabled=true" "rateLimit.enabled=true" "rateLimit.redis.address=redis" \
+	"rateLimit.enabled=true,rateLimit.redis.address=redis:6379,watchNamespaces={shop}"; do
 	if render --set "$values" >/dev/null 2>&1; then
 		fail "the chart accepts --set $values"
 	fi
@@ -42,10 +47,12 @@ grep -q 'GOMEMLIMIT' <<<"$deployment" || fail "there is a memory limit and no GO
 unlimited=$(render --set resources=null --show-only templates/deployment.yaml)
 ! grep -q GOMEMLIMIT <<<"$unlimited" || fail "there is no memory limit, and GOMEMLIMIT follows from the node's memory"
 
-# Whoever may create these in a namespace can run as any of its ServiceAccounts.
+# A right to create these in a namespace is a right to run as any of its ServiceAccounts.
 everywhere=$(render --set proxy.onlyInGatewrightNamespace=true --show-only templates/clusterrole.yaml)
-rights=$(grep -A1 -E 'resources: \[(serviceaccounts|deployments, daemonsets|configmaps|poddisruptionbudgets|horizontalpodautoscalers)\]' <<<"$everywhere")
-! grep -q -E 'create|patch' <<<"$rights" || fail "with proxy.onlyInGatewrightNamespace there are rights to create workloads in all namespaces: $rights"
+kinds='serviceaccounts|deployments, daemonsets|configmaps|poddisruptionbudgets|horizontalpodautoscalers'
+rights=$(grep -A1 -E "resources: \\[($kinds)\\]" <<<"$everywhere")
+! grep -q -E 'create|patch' <<<"$rights" ||
+	fail "with proxy.onlyInGatewrightNamespace there are rights to create workloads in all namespaces: $rights"
 own=$(render --set proxy.onlyInGatewrightNamespace=true --show-only templates/role.yaml)
 grep -q 'deployments, daemonsets' <<<"$own" || fail "no right to create workloads in the own namespace"
 # Two installations share nothing that has no namespace, but for what Helm looks up.

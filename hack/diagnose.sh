@@ -15,13 +15,15 @@ title "gateways and routes"
 inside kubectl get gatewayclasses,gateways,httproutes,grpcroutes --all-namespaces --output wide
 title "controller"
 inside kubectl --namespace gatewright-system describe deployment gatewright
-inside kubectl --namespace gatewright-system logs --selector app.kubernetes.io/name=gatewright,app.kubernetes.io/component=controller --prefix --tail "$lines"
+readonly controllers=app.kubernetes.io/name=gatewright,app.kubernetes.io/component=controller
+inside kubectl --namespace gatewright-system logs --selector "$controllers" --prefix --tail "$lines"
 title "controller before its last restart"
-inside kubectl --namespace gatewright-system logs --selector app.kubernetes.io/name=gatewright,app.kubernetes.io/component=controller --prefix --previous --tail "$lines"
+inside kubectl --namespace gatewright-system logs --selector "$controllers" --prefix --previous --tail "$lines"
 title "proxies"
 while read -r namespace pod; do
 	[[ -n $pod ]] && inside kubectl --namespace "$namespace" logs "$pod" --prefix --tail "$lines"
-done < <(inside kubectl get pods --all-namespaces --selector gateway.networking.k8s.io/gateway-name --no-headers --output custom-columns=N:.metadata.namespace,P:.metadata.name)
+done < <(inside kubectl get pods --all-namespaces --selector gateway.networking.k8s.io/gateway-name --no-headers \
+	--output custom-columns=N:.metadata.namespace,P:.metadata.name)
 
 state=${GATEWRIGHT_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/gatewright}/cluster
 for log in "$state"/logs/*.log; do

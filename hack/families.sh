@@ -6,14 +6,14 @@ cd "$(dirname "$0")/.."
 if (($# == 0)); then
 	set -- dual ipv6
 fi
-# What concerns addresses: those of Gateways, of probes and metrics, of endpoints, of names outside the cluster, and of proxies that read files.
+# Tests about addresses: those of Gateways, of probes and metrics, of endpoints, of names outside the cluster, and of proxies with files.
 readonly tests='^Test(Families|AStaticAddressOfAFamily|AddressRoutability|Hosts|XBackend.*|Files|SharedProxies)$$' # make reads $$ as $
 
 trap 'make --no-print-directory cluster-down' EXIT
 for family; do
 	make --no-print-directory cluster-up FAMILY="$family"
 	make --no-print-directory images
-	make --no-print-directory install CHANNEL=experimental SET='files.enabled=true'
+	make --no-print-directory install-everything
 	make --no-print-directory e2e TESTFLAGS="-test.run=$tests"
 	make --no-print-directory conformance FAMILY="$family"
 	make --no-print-directory cluster-down

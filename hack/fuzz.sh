@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t found < <(grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9_]*' cmd internal 2>/dev/null | sed -E 's|/[^/]*_test.go:[0-9]+:func | |' | sort -u)
+mapfile -t found < <(grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9_]*' cmd internal 2>/dev/null |
+	sed -E 's|/[^/]*_test.go:[0-9]+:func | |' | sort -u)
 for test in "${found[@]}"; do
 	read -r dir name <<<"$test"
 	echo "$name in $dir"

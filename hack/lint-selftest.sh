@@ -16,11 +16,14 @@ readonly cases=(
 	"internal/resolve/refs  net/http"
 	"internal/resolve/route $module/internal/xds"
 	"internal/translate/route $module/internal/store"
+	"internal/explain       $module/internal/translate/filter"
 	"internal/endpoints     $module/internal/resolve/refs"
 	"internal/xds           $module/internal/ir"
 	"internal/status        $module/internal/ir"
-	"internal/proof         github.com/gatewright/gatewright/internal/status"
-	"internal/peers         github.com/gatewright/gatewright/internal/pipeline"
+	"internal/xds/bisect    $module/internal/ir"
+	"internal/convergence   $module/internal/outcome"
+	"internal/programmed    $module/internal/status"
+	"internal/peers         $module/internal/pipeline"
 	"internal/pipeline      sigs.k8s.io/controller-runtime/pkg/client"
 )
 

@@ -44,15 +44,16 @@ wanted=("$@")
 mutate lost-hosts 'proxies without an anchor are not sent scopes behind the listener' \
 	internal/xds/anchor.go 's/if s\.anchored \|\|/if true || s.anchored ||/'
 mutate cold-clusters 'routes are sent before their clusters are acknowledged' \
-	internal/xds/round.go 's/if !s\.handHeld\(Cluster\) \|\| !s\.answered\(Cluster\)/if !s.handHeld(Cluster)/'
+	internal/xds/update_cycle.go 's/if !s\.sendPending\(Cluster\) \|\| !s\.answered\(Cluster\)/if !s.sendPending(Cluster)/'
 mutate early-removal 'clusters are removed before what uses them' \
-	internal/xds/round.go 's/removalOrder = \[\]Type\{RouteTable, Scope, Secret, Cluster\}/removalOrder = []Type{Cluster, Secret, Scope, RouteTable}/'
+	internal/xds/update_cycle.go \
+	's/removalOrder = \[\]Type\{RouteTable, Scope, Secret, Cluster\}/removalOrder = []Type{Cluster, Secret, Scope, RouteTable}/'
 mutate one-proxy 'an object is live when one proxy has it' \
-	internal/proof/keeper.go 's/all := b\.last\n/all := -1\n/; s/all = min\(all,/all = max(all,/'
+	internal/convergence/tracker.go 's/all := g\.last\n/all := -1\n/; s/all = min\(all,/all = max(all,/'
 mutate stale-leader 'a writer goes on with its queue after the lease is lost' \
-	internal/status/writer.go 's/w\.work\(ctx, queue\)/w.work(context.WithoutCancel(ctx), queue)/'
+	internal/leaderqueue/queue.go 's/q\.work\(ctx, queue, reconcile\)/q.work(context.WithoutCancel(ctx), queue, reconcile)/'
 mutate one-group 'every proxy is given the resources of one Gateway' \
-	internal/xds/server.go 's/group := identity\.Gateway/group := "w\/one"/'
+	internal/xds/server.go 's/s\.cache\.connect\(proxy, identity\.Group\)/s.cache.connect(proxy, GroupID{Namespace: "w", Name: "one"})/'
 mutate forgotten-removals 'what a proxy lists when it reconnects is ignored' \
 	internal/xds/subscription.go 's/\tmaps\.Copy\(s\.sent, request\.GetInitialResourceVersions\(\)\)\n//'
 mutate unacknowledged 'a state counts as held before everything is acknowledged' \

@@ -7,8 +7,8 @@ import (
 
 // ProxyConfig says how the proxies of Gateways are run. A GatewayClass refers to one by `parametersRef`, for all of its Gateways, and a
 // Gateway to another of its own namespace by `infrastructure.parametersRef`. Where both say something the Gateway's wins, field by field:
-// objects are merged, whereas lists, and the objects that offer a choice (`disruptionBudget`, a patch, a `backendRef`), are replaced as a whole.
-// `replicas` and `autoscaling` replace each other.
+// objects are merged, whereas lists, and the objects that offer a choice (`disruptionBudget`, a patch, a `backendRef`), are replaced as a
+// whole. `replicas` and `autoscaling` replace each other.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=gatewright
@@ -49,7 +49,7 @@ type ProxyConfigSpec struct {
 	Workload *WorkloadKind `json:"workload,omitempty"`
 
 	// Replicas is the number of proxies. Without it, and without autoscaling, Gatewright leaves the number alone: it begins with one and
-	// whoever scales the Deployment decides.
+	// a user or an autoscaler scales the Deployment.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
@@ -112,29 +112,37 @@ type ProxyConfigSpec struct {
 	// +optional
 	Drain *Drain `json:"drain,omitempty"`
 
-	// Delivery is how configuration reaches the proxies: XDS, the default, streams it from Gatewright. Files lays it into their pods as files, in ConfigMaps
-	// and Secrets, so that no proxy connects to Gatewright; it must be switched on where Gatewright is installed. Another delivery replaces the proxies, in order.
+	// Delivery is how configuration reaches the proxies: XDS, the default, streams it from Gatewright. Files lays it into their pods as
+	// files, in ConfigMaps and Secrets, so that no proxy connects to Gatewright; it must be switched on where Gatewright is installed.
+	// Another delivery replaces the proxies, in order.
 	//
 	// +optional
 	Delivery *Delivery `json:"delivery,omitempty"`
 
-	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway, GatewrightNamespace the one that Gatewright runs in. Shared runs
-	// one set of proxies there for all Gateways of the class; each Gateway keeps a Service, and so an address, of its own. Only the ProxyConfig of a GatewayClass can choose it.
+	// Placement is where the proxies run: GatewayNamespace, the default, is the namespace of their Gateway, GatewrightNamespace the one that
+	// Gatewright runs in. Shared runs one set of proxies there for all Gateways of the class; each Gateway keeps a Service, and so an
+	// address, of its own. Only the ProxyConfig of a GatewayClass can choose it.
 	//
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
 
-	// DefaultGateways is whether Gateways may take routes that do not name them, by `defaultScope`: such a Gateway gets the routes with `useDefaultGateways` of every namespace
-	// that its listeners allow, whoever wrote them. Ignored, the default, leaves `defaultScope` without effect. Only the ProxyConfig of a GatewayClass can choose it.
+	// DefaultGateways is whether Gateways may take routes that do not name them, by `defaultScope`: such a Gateway gets the routes with
+	// `useDefaultGateways` of every namespace that its listeners allow. Ignored, the default, leaves `defaultScope`
+	// without effect. Only the ProxyConfig of a GatewayClass can choose it.
 	//
 	// +optional
 	DefaultGateways *DefaultGateways `json:"defaultGateways,omitempty"`
 
-	// HostPorts is whether Gateways may open their ports on the nodes, by `pod.hostPorts` of their own ProxyConfig. With Denied, the default, only the ProxyConfig of the
-	// GatewayClass can have `pod.hostPorts`. Only the ProxyConfig of a GatewayClass can choose it.
+	// HostPorts is whether Gateways may open their ports on the nodes, by `pod.hostPorts` of their own ProxyConfig. With Denied, the
+	// default, only the ProxyConfig of the GatewayClass can have `pod.hostPorts`. Only the ProxyConfig of a GatewayClass can choose it.
 	//
 	// +optional
 	HostPorts *HostPorts `json:"hostPorts,omitempty"`
+
+	// GeoIP has databases in which proxies find where the address of a client is, for clientIPGeoLocations of SecurityPolicies.
+	//
+	// +optional
+	GeoIP *GeoIP `json:"geoIP,omitempty"`
 
 	// Patches change the rendered objects where no field does. They are the last resort: they can break a fleet, and what they touch may
 	// change with any version of Gatewright.
@@ -209,8 +217,9 @@ type Limits struct {
 	// +optional
 	Connections *int64 `json:"connections,omitempty"`
 
-	// PortsPerNamespace is how many ports the Gateways of one namespace can have together on the proxies that they share with others. It counts in the ProxyConfig of a GatewayClass with
-	// placement Shared, whose proxies have 12768 in all. A Gateway that wants more says so, and keeps the ports that it has. The default is 1024.
+	// PortsPerNamespace is how many ports the Gateways of one namespace can have together on the proxies that they share with others. It
+	// counts in the ProxyConfig of a GatewayClass with placement Shared, whose proxies have 12768 in all. A Gateway that wants more says so,
+	// and keeps the ports that it has. The default is 1024.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12768
@@ -220,7 +229,7 @@ type Limits struct {
 
 // Drain is how a proxy that is to end lets go of its clients.
 type Drain struct {
-	// Delay is for how long no new connection may have come before a proxy that is to end takes it that everybody knows; as long as they come,
+	// Delay is for how long no new connection may have come before a proxy that is to end assumes that all senders know; as long as they come,
 	// it stays. It is the least time that a proxy takes to end. It should be longer than a load balancer in front needs to
 	// notice that a pod is going. The default is 5s.
 	//
@@ -228,8 +237,8 @@ type Drain struct {
 	// +optional
 	Delay *gwv1.Duration `json:"delay,omitempty"`
 
-	// Timeout is how long requests and connections may take to finish, beside the delay. What is left is cut off. Clients are told to go one after the
-	// other within two thirds of it, which is also what connections of a listener that changed have. The default is 90s.
+	// Timeout is how long requests and connections may take to finish, beside the delay. What is left is cut off. Clients are told to go one
+	// after the other within two thirds of it, which is also what connections of a listener that changed have. The default is 90s.
 	//
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="timeout is at most 24h"
 	// +optional

@@ -14,7 +14,15 @@ var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 // AddToScheme makes the kinds of this package known to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &ProxyConfig{}, &ProxyConfigList{})
+	scheme.AddKnownTypes(GroupVersion,
+		&ProxyConfig{}, &ProxyConfigList{},
+		&ClientTrafficPolicy{}, &ClientTrafficPolicyList{},
+		&HTTPRouteFilter{}, &HTTPRouteFilterList{},
+		&Backend{}, &BackendList{},
+		&Extension{}, &ExtensionList{},
+		&BackendTrafficPolicy{}, &BackendTrafficPolicyList{},
+		&SecurityPolicy{}, &SecurityPolicyList{},
+	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -45,8 +45,8 @@ type AccessLog struct {
 	// +optional
 	Format *LogFormat `json:"format,omitempty"`
 
-	// MinimumStatus leaves out requests that were answered with a lower status, such as 400 for those that went well. Calls of gRPC whose status
-	// is not OK stay.
+	// MinimumStatus leaves out requests that were answered with a lower status, such as 400 for those that went well. Calls of gRPC whose
+	// status is not OK stay.
 	//
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=599
@@ -67,7 +67,7 @@ type LogFormat string
 
 // OTLPReceiver takes OTLP by gRPC.
 type OTLPReceiver struct {
-	// BackendRef is a Service, or an XBackend. One in another namespace than the ProxyConfig needs a ReferenceGrant.
+	// BackendRef is a Service or a ServiceImport, or an XBackend. One in another namespace than the ProxyConfig needs a ReferenceGrant.
 	//
 	// +required
 	BackendRef gwv1.BackendObjectReference `json:"backendRef"`
@@ -75,7 +75,8 @@ type OTLPReceiver struct {
 
 // Tracing has requests become spans of OpenTelemetry.
 type Tracing struct {
-	// BackendRef takes OTLP by gRPC: a Service, or an XBackend. One in another namespace than the ProxyConfig needs a ReferenceGrant.
+	// BackendRef takes OTLP by gRPC: a Service or a ServiceImport, or an XBackend. One in another namespace than the ProxyConfig needs a
+	// ReferenceGrant.
 	//
 	// +required
 	BackendRef gwv1.BackendObjectReference `json:"backendRef"`
@@ -86,7 +87,7 @@ type Tracing struct {
 	// +optional
 	ServiceName *string `json:"serviceName,omitempty"`
 
-	// SamplingRate is the share of requests that become spans where nobody decided before. The default is 1%.
+	// SamplingRate is the share of requests that become spans where no decision was made before. The default is 1%.
 	//
 	// +optional
 	SamplingRate *gwv1.Fraction `json:"samplingRate,omitempty"`

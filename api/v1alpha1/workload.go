@@ -73,7 +73,7 @@ type Pod struct {
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitzero"`
 
 	// Resources are what each proxy requests and may use. The default requests 50m of CPU and 128Mi of memory, and limits memory to 1Gi;
-	// whoever sets any of it sets all of it. A proxy sheds load before it reaches its memory limit; without a limit it does not.
+	// a ProxyConfig that sets any of it sets all of it. A proxy sheds load before it reaches its memory limit; without a limit it does not.
 	//
 	// +optional
 	Resources *Resources `json:"resources,omitempty"`
@@ -127,8 +127,8 @@ type Pod struct {
 	// +optional
 	HostPorts *PodHostPorts `json:"hostPorts,omitempty"`
 
-	// User is who the proxies run as: Fixed, the default, is user, group and file system group 65532. Assigned leaves all three out, for clusters
-	// that assign them, such as OpenShift.
+	// User is who the proxies run as: Fixed, the default, is user, group and file system group 65532. Assigned leaves all three out, for
+	// clusters that assign them, such as OpenShift.
 	//
 	// +optional
 	User *PodUser `json:"user,omitempty"`
@@ -165,7 +165,7 @@ const (
 
 // Resources are what each proxy requests and may use.
 type Resources struct {
-	// Requests is what is set aside for a proxy.
+	// Requests is what the scheduler reserves for a proxy.
 	//
 	// +kubebuilder:validation:MaxProperties=16
 	// +optional

@@ -26,7 +26,7 @@ func (s *shared) Write(p []byte) (int, error) {
 
 func TestAPIConnection(t *testing.T) {
 	t.Parallel()
-	t.Run("a server that comes back is reached by whoever waits, and the outage is told once", func(t *testing.T) {
+	t.Run("a server that comes back is reached by callers that wait, and the outage is logged once", func(t *testing.T) {
 		t.Parallel()
 		address := unused(t)
 		log := &shared{}
@@ -49,25 +49,25 @@ func TestAPIConnection(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = server.Close() })
 		waiting.Wait()
-		for _, message := range []string{"can not be reached", "reached again"} {
+		for _, message := range []string{"cannot be reached", "reached again"} {
 			if n := strings.Count(log.String(), message); n != 1 {
 				t.Errorf("%q was told %d times:\n%s", message, n, log.String())
 			}
 		}
 	})
-	t.Run("nobody waits for longer than asked", func(t *testing.T) {
+	t.Run("no caller waits for longer than asked", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		connection := &apiConnection{log: slog.New(slog.DiscardHandler)}
 		_, err := connection.dial(ctx, "tcp", unused(t))
 		if err == nil || errors.Is(ctx.Err(), context.Canceled) {
-			t.Errorf("connected to nobody: %v", err)
+			t.Errorf("connected without a server: %v", err)
 		}
 	})
 }
 
-// unused is an address where nobody listens.
+// unused is an address where no server listens.
 func unused(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

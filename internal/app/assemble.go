@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/dataplane"
 	"github.com/gatewright/gatewright/internal/files"
 	"github.com/gatewright/gatewright/internal/identity"
@@ -25,15 +26,15 @@ import (
 	"github.com/gatewright/gatewright/internal/peers"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/pki"
-	"github.com/gatewright/gatewright/internal/proof"
+	"github.com/gatewright/gatewright/internal/programmed"
 	"github.com/gatewright/gatewright/internal/status"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/watch"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// plane is one replica of the control plane.
-type plane struct {
+// replica is one replica of the control plane.
+type replica struct {
 	options   Options
 	log       *slog.Logger
 	settings  render.Settings
@@ -41,20 +42,20 @@ type plane struct {
 	proxies   *xds.Cache
 	fleets    *fleetSink
 	files     *files.Plane // nil if not offered
-	selectors *selector.Keeper
+	selectors *selector.ServiceReconciler
 	statuses  *status.Writer
-	proofs    *proof.Keeper
+	tracker   *convergence.Tracker
 	pipeline  *pipeline.Pipeline
 	replicas  *replicas
 	watcher   *watch.Watcher
-	// synced says that everything that existed at the start has been read and handed out.
+	// synced is true once everything that existed at the start was read and delivered.
 	synced atomic.Bool
 }
 
 // assemble connects the parts and gives them to the manager.
 func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
-	p := &plane{
-		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(),
+	p := &replica{
+		options: o, log: log, authority: &authority.Source{}, proxies: xds.NewCache(), tracker: convergence.New(metrics.Registry),
 		settings: render.Settings{
 			SystemNamespace: o.Namespace, ClusterDomain: o.ClusterDomain, Families: o.families,
 			Image: o.ProxyImage, Helper: o.Image, Installation: o.installation(),
@@ -64,7 +65,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	reader := within{mgr.GetAPIReader(), o.WatchNamespaces}
 	applier := apply.New(apply.Config{
 		Client: mgr.GetClient(), Reader: reader, Settings: p.settings,
-		Authority: p.authority, Log: log, Report: func(fleet ir.Name, problem error) { p.proofs.Report(fleet, problem) },
+		Authority: p.authority, Log: log, Report: p.tracker.ReportFleetError,
 	})
 	p.authority.OnChange(applier.Refresh)
 	p.fleets = newFleetSink(applier, identity.NewFleets(o.Namespace), o.Namespace)
@@ -75,34 +76,32 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Reader: statuses, Client: statuses, Controller: o.controller(), Log: log, Metrics: metrics.Registry,
 		Events: mgr.GetClient(), Instance: o.Instance,
 	})
-	p.proofs = proof.New(p.statuses, metrics.Registry)
-	p.fleets.proofs, p.fleets.planes = p.proofs, dataplane.Planes{streams{p.proxies, p.fleets.identities}}
+	conditions := programmed.New(p.tracker, p.statuses)
+	p.fleets.tracker, p.fleets.planes = p.tracker, dataplane.Planes{xdsDelivery{p.proxies, p.fleets.identities}}
 	if o.Files {
 		p.files = files.New(files.Config{
-			Client: mgr.GetClient(), Reader: reader, Source: p.proxies, Observer: p.proofs, Report: p.proofs.Hinder, Log: log,
+			Client: mgr.GetClient(), Reader: reader, Source: p.proxies, Observer: p.tracker, Report: p.tracker.ReportDeliveryError, Log: log,
 			Installation: o.installation(),
 		})
 		p.fleets.planes = append(p.fleets.planes, p.files)
 	}
-	board := peers.NewBoard(log)
+	peerServer := peers.NewServer(log)
+	limits := p.newRateLimits(peerServer)
 	p.pipeline = pipeline.New(pipeline.Outputs{
-		Proxies: p.fleets.planes, Fleets: p.fleets, Selectors: p.selectors, Statuses: p.proofs, Proofs: p.proofs, Peers: board,
+		Proxies: p.fleets.planes, Fleets: p.fleets, Selectors: p.selectors, Statuses: conditions, Convergence: conditions, Peers: peerServer,
+		RateLimits: limits,
 	}, metrics.Registry, o.forPipeline(log)...)
-	callers := identity.New(identity.Config{
-		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
-		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities,
-		Keys: tokenKeys(mgr, log), Now: time.Now, Log: log,
+	server := xds.NewServer(p.proxies, p.callers(mgr), log, metrics.Registry, observer{p.tracker, peerServer, p.pipeline})
+	server.ServePeers(peerServer, peers.TypeURL)
+	server.ServeRateLimits(xds.GroupID(ir.RateLimitService), limits.Serve)
+	peerClient := peers.NewClient(peers.Options{
+		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.tracker,
+		Wants: p.proxies.Wants, NACKed: p.pipeline.NACKed, Offered: p.pipeline.Offered, Node: o.Instance, Log: log,
 	})
-	server := xds.NewServer(p.proxies, callers, log, metrics.Registry, observer{p.proofs, board, p.pipeline})
-	server.ServePeers(board, peers.TypeURL)
-	follower := peers.NewFollower(peers.Options{
-		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.proofs,
-		Wants: p.proxies.Wants, Refused: p.pipeline.Refused, Offered: p.pipeline.Offered, Node: o.Instance, Log: log,
-	})
-	p.replicas = &replicas{namespace: o.Namespace, follower: follower, slices: map[string][]string{}}
+	p.replicas = &replicas{namespace: o.Namespace, peerClient: peerClient, slices: map[string][]string{}}
 
 	leading := []manager.Runnable{
-		&authority.Keeper{
+		&authority.CARotator{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Namespace: o.Namespace,
 			Source: p.authority, Lifetimes: lives, Now: time.Now, Log: log,
 		},
@@ -126,16 +125,26 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		onEveryReplica(owned.Start),
 		onEveryReplica(func(ctx context.Context) error { return watch.FollowOwned(ctx, owned, render.Kinds, p.fleets.observed) }),
 		onEveryReplica(func(ctx context.Context) error { return p.run(ctx) }),
-		onEveryReplica(forever(p.proofs.Run)),
-		onEveryReplica(forever(board.Run)),
-		onEveryReplica(forever(follower.Run)),
+		onEveryReplica(forever(p.tracker.Run)),
+		onEveryReplica(forever(peerServer.Run)),
+		onEveryReplica(forever(peerClient.Run)),
 		onEveryReplica(func(ctx context.Context) error { return p.serve(ctx, server, lives) }),
 		leader,
 	)
 }
 
-// register gives the parts, and what says how they are, to the manager.
-func (p *plane) register(mgr manager.Manager, parts ...manager.Runnable) error {
+// callers authenticates those who call the xDS server.
+func (p *replica) callers(mgr manager.Manager) *identity.Verifier {
+	o := &p.options
+	return identity.New(identity.Config{
+		Reviewer: identity.APIServer{Client: mgr.GetClient()}, Audience: render.TokenAudience,
+		Peers: identity.ServiceAccount{Namespace: o.Namespace, Name: o.ServiceAccount}, Fleets: p.fleets.identities,
+		RateLimits: o.rateLimitAccount(), Keys: tokenKeys(mgr, p.log), Now: time.Now, Log: p.log,
+	})
+}
+
+// register adds the parts and the health checks to the manager.
+func (p *replica) register(mgr manager.Manager, parts ...manager.Runnable) error {
 	for _, part := range parts {
 		if err := mgr.Add(part); err != nil {
 			return fmt.Errorf("set up the parts: %w", err)
@@ -169,8 +178,8 @@ func lead(mgr manager.Manager, o Options, log *slog.Logger, parts ...manager.Run
 	return &leadership{lock: lock, parts: parts, log: log}, nil
 }
 
-// run reads everything, hands out what follows from it, lets proxies in, and goes on with what changes.
-func (p *plane) run(ctx context.Context) error {
+// run reads everything, delivers the result, accepts proxies, and then follows changes.
+func (p *replica) run(ctx context.Context) error {
 	if err := p.watcher.Start(ctx); err != nil {
 		return err
 	}
@@ -178,13 +187,13 @@ func (p *plane) run(ctx context.Context) error {
 	p.fleets.applier.Synced()
 	p.proxies.Open()
 	p.synced.Store(true)
-	p.log.Info("first full sync is done, proxies are let in")
+	p.log.Info("first full sync is done, proxies are accepted")
 	p.pipeline.Run(ctx)
 	return nil
 }
 
 // observe takes an event from an informer.
-func (p *plane) observe(e watch.Event) {
+func (p *replica) observe(e watch.Event) {
 	p.statuses.Observed(e.Kind, e.Key)
 	if e.StatusOnly {
 		return
@@ -201,7 +210,7 @@ func (p *plane) observe(e watch.Event) {
 	}
 	if e.Kind == store.EndpointSlice {
 		slice, _ := e.Object.(*discoveryv1.EndpointSlice)
-		p.proofs.Endpoints(e.Key, slice)
+		p.tracker.Endpoints(e.Key, slice)
 		p.replicas.observe(e.Key, slice)
 		if p.files != nil {
 			namespace, name := store.SplitKey(e.Key)
@@ -211,8 +220,8 @@ func (p *plane) observe(e watch.Event) {
 	p.pipeline.Put(e.Change)
 }
 
-// placeNode has proxies get the endpoints of the zone that their node is in.
-func (p *plane) placeNode(e watch.Event) {
+// placeNode sets the zone of a node, by which its proxies prefer endpoints.
+func (p *replica) placeNode(e watch.Event) {
 	zone := ""
 	if e.Object != nil {
 		zone = e.Object.GetLabels()[corev1.LabelTopologyZone]
@@ -220,8 +229,8 @@ func (p *plane) placeNode(e watch.Event) {
 	p.proxies.PlaceNode(e.Key, zone)
 }
 
-// serve gives proxies their configuration.
-func (p *plane) serve(ctx context.Context, server *xds.Server, lives pki.Lifetimes) error {
+// serve runs the xDS server.
+func (p *replica) serve(ctx context.Context, server *xds.Server, lives pki.Lifetimes) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", p.options.XDSAddress)
 	if err != nil {
 		return fmt.Errorf("open the xDS port: %w", err)

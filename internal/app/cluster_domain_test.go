@@ -9,8 +9,10 @@ import (
 func TestDetectClusterDomain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"the kubelet's search list names it": {"nameserver 198.19.0.10\nsearch app.svc.corp.example svc.corp.example corp.example\n", "corp.example"},
-		"without one the usual is assumed":   {"nameserver 198.19.0.10\n", "cluster.local"},
+		"the kubelet's search list names it": {
+			"nameserver 198.19.0.10\nsearch app.svc.corp.example svc.corp.example corp.example\n", "corp.example",
+		},
+		"without one the usual is assumed": {"nameserver 198.19.0.10\n", "cluster.local"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
 // Package app puts the control plane together: flags, clients, leader election, and which part feeds which.
-// Enter at [Command]; run.go wires the parts in the order data goes through them.
+// Enter at [Command]; assemble.go connects the parts in the order in which data passes through them.
 // It must not know what the parts do.
 package app

@@ -5,24 +5,24 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/dataplane"
 	"github.com/gatewright/gatewright/internal/identity"
 	"github.com/gatewright/gatewright/internal/infra/apply"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pipeline"
-	"github.com/gatewright/gatewright/internal/proof"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/watch"
 )
 
-// fleetSink passes on which fleets are wanted, and remembers whose their objects are, so that one that somebody changed or deleted is
+// fleetSink passes on which fleets are wanted, and remembers whose their objects are, so that one that another client changed or deleted is
 // restored, and whose proxies are known by their ServiceAccount.
 type fleetSink struct {
 	applier    *apply.Applier
 	identities *identity.Fleets
 	planes     dataplane.Planes
-	proofs     *proof.Keeper
+	tracker    *convergence.Tracker
 	// system is the namespace that Gatewright runs in.
 	system string
 
@@ -48,12 +48,12 @@ func (f *fleetSink) Set(gateway ir.Gateway) {
 	f.applier.Set(gateway)
 }
 
-// Hold says that a Gateway's fleet should stay as it is.
-func (f *fleetSink) Hold(gateway ir.Gateway) {
+// Freeze says that a Gateway's fleet should stay as it is.
+func (f *fleetSink) Freeze(gateway ir.Gateway) {
 	if !gateway.Fleet.Suspended {
 		f.serve(gateway)
 	}
-	f.applier.Hold(gateway)
+	f.applier.Freeze(gateway)
 }
 
 func (f *fleetSink) serve(gateway ir.Gateway) {
@@ -63,7 +63,7 @@ func (f *fleetSink) serve(gateway ir.Gateway) {
 	f.owners[key], f.names[gateway.Name] = gateway.Name, key
 	f.mu.Unlock()
 	f.planes.Serve(gateway)
-	f.proofs.Fleet(gateway, key)
+	f.tracker.Fleet(gateway, key)
 }
 
 // Release says that a Gateway exists and should have no fleet but the one named.
@@ -85,7 +85,7 @@ func (f *fleetSink) Delete(gateway ir.Name) {
 }
 
 func (f *fleetSink) forget(gateway ir.Name) {
-	f.proofs.Fleet(ir.Gateway{Name: gateway}, "")
+	f.tracker.Fleet(ir.Gateway{Name: gateway}, "")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.owners, f.names[gateway])

@@ -30,7 +30,9 @@ func (a anyToken) Review(context.Context, string, string) (identity.Review, erro
 func admits(t *testing.T, fleets *identity.Fleets, account identity.ServiceAccount) string {
 	t.Helper()
 	verifier := identity.New(identity.Config{
-		Reviewer: anyToken(account), Audience: render.TokenAudience, Peers: identity.ServiceAccount{Namespace: systemNamespace, Name: "gatewright"},
+		Reviewer: anyToken(account), Audience: render.TokenAudience, Peers: identity.ServiceAccount{
+			Namespace: systemNamespace, Name: "gatewright",
+		},
 		Fleets: fleets, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	claims := fmt.Sprintf(`{"aud":[%q],"exp":%d}`, render.TokenAudience, time.Now().Add(time.Hour).Unix())
@@ -38,32 +40,36 @@ func admits(t *testing.T, fleets *identity.Fleets, account identity.ServiceAccou
 	if err != nil {
 		return ""
 	}
-	return proof.Gateway
+	return proof.Group.String()
 }
 
-// TestAForgedWorkloadIsNoFleet makes a Deployment with our labels and an owner reference to a Gateway, as everybody can in the Gateway's
+// TestAForgedWorkloadIsNoFleet makes a Deployment with our labels and an owner reference to a Gateway, as every client can in the Gateway's
 // namespace, while the proxies of the Gateway are placed in Gatewright's.
 func TestAForgedWorkloadIsNoFleet(t *testing.T) {
 	t.Parallel()
 	sink := newFleetSink(nil, identity.NewFleets(systemNamespace), systemNamespace)
-	plane := streams{identities: sink.identities}
+	plane := xdsDelivery{identities: sink.identities}
 	name := ir.Name{Namespace: "shop", Name: "edge"}
-	abroad := ir.Fleet{Name: ir.SystemFleetName(name, "c"), Abroad: systemNamespace, Placed: systemNamespace, UID: "u", Class: "c"}
+	placed := ir.Fleet{Name: ir.SystemFleetName(name, "c"), OtherNamespace: systemNamespace, Placed: systemNamespace, UID: "u", Class: "c"}
 	forged := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "x", Labels: map[string]string{ir.ManagedByLabel: ir.ManagedBy},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "gateway.networking.k8s.io/v1", Kind: "Gateway", Name: "edge", UID: "u", Controller: new(true)}},
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "gateway.networking.k8s.io/v1", Kind: "Gateway", Name: "edge", UID: "u", Controller: new(true),
+		}},
 	}}
 	genuine := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-		Namespace: systemNamespace, Name: abroad.Name, Labels: map[string]string{ir.OwnerLabel: "u"}, Annotations: map[string]string{ir.OwnerAnnotation: name.String()},
+		Namespace: systemNamespace, Name: placed.Name, Labels: map[string]string{ir.OwnerLabel: "u"}, Annotations: map[string]string{
+			ir.OwnerAnnotation: name.String(),
+		},
 	}}
 	sink.runs(store.Deployment, "shop/x", forged)
-	plane.Serve(ir.Gateway{Name: name, Fleet: abroad})
-	sink.runs(store.Deployment, store.Key(systemNamespace, abroad.Name), genuine)
+	plane.Serve(ir.Gateway{Name: name, Fleet: placed})
+	sink.runs(store.Deployment, store.Key(systemNamespace, placed.Name), genuine)
 
 	if got := admits(t, sink.identities, identity.ServiceAccount{Namespace: "shop", Name: "x"}); got != "" {
 		t.Errorf("a pod of the forged Deployment is let in for %s", got)
 	}
-	if got := admits(t, sink.identities, identity.ServiceAccount{Namespace: systemNamespace, Name: abroad.Name}); got != name.String() {
+	if got := admits(t, sink.identities, identity.ServiceAccount{Namespace: systemNamespace, Name: placed.Name}); got != name.String() {
 		t.Errorf("a pod of the Gateway's fleet is let in for %q", got)
 	}
 }
@@ -72,20 +78,24 @@ func TestAForgedWorkloadIsNoFleet(t *testing.T) {
 func TestAFleetIsLetInUntilAnotherPlaceHasReplacedIt(t *testing.T) {
 	t.Parallel()
 	sink := newFleetSink(nil, identity.NewFleets(systemNamespace), systemNamespace)
-	plane := streams{identities: sink.identities}
+	plane := xdsDelivery{identities: sink.identities}
 	name := ir.Name{Namespace: "shop", Name: "edge"}
 	home := ir.Fleet{Name: "edge-c", Placed: "shop", UID: "u", Class: "c"}
-	abroad := ir.Fleet{Name: ir.SystemFleetName(name, "c"), Abroad: systemNamespace, Placed: systemNamespace, UID: "u", Class: "c"}
+	placed := ir.Fleet{Name: ir.SystemFleetName(name, "c"), OtherNamespace: systemNamespace, Placed: systemNamespace, UID: "u", Class: "c"}
 	owner := []metav1.OwnerReference{{Kind: "Gateway", Name: "edge", UID: "u", Controller: new(true)}}
 	account := identity.ServiceAccount{Namespace: "shop", Name: "edge-c"}
 
 	plane.Serve(ir.Gateway{Name: name, Fleet: home})
-	sink.runs(store.Deployment, "shop/edge-c", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge-c", OwnerReferences: owner}})
-	plane.Serve(ir.Gateway{Name: name, Fleet: abroad})
+	sink.runs(store.Deployment, "shop/edge-c", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "edge-c", OwnerReferences: owner,
+	}})
+	plane.Serve(ir.Gateway{Name: name, Fleet: placed})
 	if got := admits(t, sink.identities, account); got != name.String() {
 		t.Errorf("while it is replaced, the former fleet is let in for %q", got)
 	}
-	sink.runs(store.DaemonSet, "shop/edge-c", &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge-c", OwnerReferences: owner}})
+	sink.runs(store.DaemonSet, "shop/edge-c", &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "edge-c", OwnerReferences: owner,
+	}})
 	now := metav1.Now()
 	sink.runs(store.Deployment, "shop/edge-c", &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge-c", OwnerReferences: owner, DeletionTimestamp: &now},

@@ -13,7 +13,7 @@ import (
 // minute, see docs/scale.md.
 const maxAge = 5 * time.Minute
 
-func (p *plane) addHealthChecks(mgr manager.Manager) error {
+func (p *replica) addHealthChecks(mgr manager.Manager) error {
 	if err := mgr.AddHealthzCheck("pipeline", func(*http.Request) error { return alive(p.pipeline.Age()) }); err != nil {
 		return fmt.Errorf("set up health checks: %w", err)
 	}
@@ -32,7 +32,7 @@ func alive(age time.Duration) error {
 }
 
 // ready says whether proxies can be sent here.
-func (p *plane) ready(*http.Request) error {
+func (p *replica) ready(*http.Request) error {
 	missing := p.watcher.Missing()
 	switch {
 	case !p.synced.Load() && len(missing) > 0:

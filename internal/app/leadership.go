@@ -24,7 +24,7 @@ const (
 	retryPeriod   = time.Second
 )
 
-// leadership lets one replica at a time do what only one may do. A replica that loses the lease, because the API server can not be
+// leadership lets one replica at a time do what only one may do. A replica that loses the lease, because the API server cannot be
 // reached for a while, stops doing that and goes on with everything else: its proxies are served, and it may lead again.
 // The manager of controller-runtime would end the process instead.
 type leadership struct {
@@ -58,8 +58,8 @@ func (l *leadership) Start(ctx context.Context) error {
 // NeedLeaderElection implements [manager.LeaderElectionRunnable].
 func (*leadership) NeedLeaderElection() bool { return false }
 
-// term waits for the lease and leads for as long as it is held. The lease is renewed until all parts have ended, so that nobody else leads
-// before.
+// term waits for the lease and leads for as long as it is held. The lease is renewed until all parts have ended, so that no other
+// replica leads before.
 func (l *leadership) term(ctx context.Context) error {
 	election, resign := context.WithCancel(context.WithoutCancel(ctx))
 	defer resign()

@@ -27,7 +27,7 @@ type cluster struct {
 func newCluster() *cluster {
 	c := &cluster{Clientset: fake.NewClientset()}
 	c.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return c.gone.Load(), nil, errors.New("the API server can not be reached")
+		return c.gone.Load(), nil, errors.New("the API server cannot be reached")
 	})
 	return c
 }
@@ -48,17 +48,17 @@ func holderOf(lease *coordinationv1.Lease) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// replica counts how often its part runs at the moment, and how often it was started.
-type replica struct {
+// candidate counts how often its part runs at the moment, and how often it was started.
+type candidate struct {
 	running, started atomic.Int32
 	ended            atomic.Bool
 	stop             context.CancelFunc
 }
 
 // start runs a replica whose part takes a second to end.
-func (c *cluster) start(t *testing.T, name string) *replica {
+func (c *cluster) start(t *testing.T, name string) *candidate {
 	t.Helper()
-	r := &replica{}
+	r := &candidate{}
 	part := manager.RunnableFunc(func(ctx context.Context) error {
 		r.started.Add(1)
 		r.running.Add(1)
@@ -121,7 +121,7 @@ func TestLeadership(t *testing.T) {
 			c.gone.Store(true)
 			time.Sleep(leaseDuration - time.Nanosecond)
 			if a.running.Load() != 0 {
-				t.Fatal("it still leads when the lease may be somebody else's")
+				t.Fatal("it still leads when the lease may be another replica's")
 			}
 			time.Sleep(5 * time.Minute)
 			if a.ended.Load() {

@@ -18,7 +18,10 @@ func TestDeniedAddresses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{Namespace: "gatewright-system", ControllerName: "gatewright.dev/gateway-controller", ClusterDomain: "cluster.local", LogLevel: "info", LogFormat: "json"}
+			o := Options{
+				Namespace: "gatewright-system", ControllerName: "gatewright.dev/gateway-controller", ClusterDomain: "cluster.local",
+				LogLevel: "info", LogFormat: "json",
+			}
 			if c.flag != "" {
 				o.DeniedAddresses = strings.Split(c.flag, ",")
 			}
@@ -67,5 +70,21 @@ func TestTheControllerName(t *testing.T) {
 				t.Errorf("the installation is %q, want %q", got, c.installation)
 			}
 		})
+	}
+}
+
+func TestRateLimitsNeedTheOwnNamespace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		watched []string
+		wrong   bool
+	}{"all": {nil, false}, "with it": {[]string{"shop", "system"}, false}, "without it": {[]string{"shop"}, true}} {
+		o := Options{
+			Namespace: "system", ControllerName: "example.com/team", LogLevel: "info", LogFormat: "json", RateLimits: true,
+			WatchNamespaces: c.watched,
+		}
+		if _, err := o.complete(); (err != nil) != c.wrong {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -16,50 +16,52 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/transport"
 
+	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/infra/authority"
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/peers"
 	"github.com/gatewright/gatewright/internal/pipeline"
-	"github.com/gatewright/gatewright/internal/proof"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// observer has everybody told who wants to know what proxies do.
+// observer passes on what proxies report.
 type observer struct {
-	proofs   *proof.Keeper
-	board    *peers.Board
-	pipeline *pipeline.Pipeline
+	tracker    *convergence.Tracker
+	peerServer *peers.Server
+	pipeline   *pipeline.Pipeline
 }
 
 var _ xds.Observer = observer{}
 
 func (o observer) Connected(proxy xds.Identity) {
-	o.proofs.Connected(proxy)
-	o.board.Connected(proxy)
+	o.tracker.Connected(proxy)
+	o.peerServer.Connected(proxy)
 }
 
 func (o observer) Disconnected(proxy xds.Identity) {
-	o.proofs.Disconnected(proxy)
-	o.board.Disconnected(proxy)
+	o.tracker.Disconnected(proxy)
+	o.peerServer.Disconnected(proxy)
 }
 
 func (o observer) Holds(proxy xds.Identity, state string) {
-	o.proofs.Holds(proxy, state)
-	o.board.Holds(proxy, state)
+	o.tracker.Holds(proxy, state)
+	o.peerServer.Holds(proxy, state)
 }
 
 func (o observer) Leaves(proxy xds.Identity) {
-	o.proofs.Leaves(proxy)
-	o.board.Leaves(proxy)
+	o.tracker.Leaves(proxy)
+	o.peerServer.Leaves(proxy)
 }
 
-func (o observer) Refused(proxy xds.Identity, r xds.Refusal) {
-	o.pipeline.Refused(proxy, r)
-	o.board.Refused(proxy, r)
+func (o observer) NACKed(proxy xds.Identity, r xds.NACK) {
+	o.pipeline.NACKed(proxy, r)
+	o.peerServer.NACKed(proxy, r)
 }
 
-// dialPeer returns a way to connect to another replica: by the certificate that all of them have, and the token of their common ServiceAccount.
+// dialPeer returns a way to connect to another replica: by the certificate that all of them have, and the token of their common
+// ServiceAccount.
 func dialPeer(source *authority.Source, settings render.Settings, tokenFile string) func(address string) (*grpc.ClientConn, error) {
 	token := oauth.TokenSource{TokenSource: transport.NewCachedFileTokenSource(tokenFile)}
 	return func(address string) (*grpc.ClientConn, error) {
@@ -77,8 +79,8 @@ func dialPeer(source *authority.Source, settings render.Settings, tokenFile stri
 
 // replicas knows where the other replicas are, from the EndpointSlices of the Service they share.
 type replicas struct {
-	namespace string
-	follower  *peers.Follower
+	namespace  string
+	peerClient *peers.Client
 
 	mu     sync.Mutex
 	slices map[string][]string
@@ -92,7 +94,7 @@ func (r *replicas) observe(key string, slice *discoveryv1.EndpointSlice) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.slices[key]; !known && (slice == nil || slice.Labels[discoveryv1.LabelServiceName] != render.XDSService) {
+	if _, known := r.slices[key]; !known && (slice == nil || slice.Labels[discoveryv1.LabelServiceName] != bootstrap.XDSService) {
 		return
 	}
 	delete(r.slices, key)
@@ -104,7 +106,7 @@ func (r *replicas) observe(key string, slice *discoveryv1.EndpointSlice) {
 		all = append(all, own...)
 	}
 	slices.Sort(all)
-	r.follower.Follow(slices.Compact(all))
+	r.peerClient.Follow(slices.Compact(all))
 }
 
 // addresses are those of the ready replicas other than this one.

@@ -51,7 +51,10 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	if err := assemble(mgr, o, log); err != nil {
 		return err
 	}
-	log.Info("gatewright starts", "namespace", o.Namespace, "clusterDomain", o.ClusterDomain, "ipFamilies", o.families, "proxyImage", o.ProxyImage)
+	log.Info(
+		"gatewright starts", "namespace", o.Namespace, "clusterDomain", o.ClusterDomain, "ipFamilies", o.families, "proxyImage",
+		o.ProxyImage,
+	)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}

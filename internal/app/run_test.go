@@ -15,12 +15,12 @@ func TestTheSchemeKnowsWhatIsReadAndWritten(t *testing.T) {
 	}
 	for _, kind := range render.Kinds {
 		if !scheme.Recognizes(kind) {
-			t.Errorf("%s can not be applied", kind)
+			t.Errorf("%s cannot be applied", kind)
 		}
 	}
 	for _, kind := range store.Kinds {
 		if _, _, err := scheme.ObjectKinds(kind.Object); err != nil {
-			t.Errorf("%s can not be watched: %v", kind.Kind, err)
+			t.Errorf("%s cannot be watched: %v", kind.Kind, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package dataplane is the seam between what proxies are to have and how they come to have it.
-// Enter at [Plane], which is all that a data plane has to offer, and [Planes], which is what the pipeline speaks to; docs/data-planes.md says how another is added.
+// Package dataplane separates what proxies should have from how Envoy's resources are delivered to them.
+// Enter at [Plane], the interface of a data plane, and [Planes], which the pipeline uses. docs/data-planes.md says how to add another.
 // It must not know any of them.
 package dataplane

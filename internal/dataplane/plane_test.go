@@ -9,38 +9,41 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// notebook is a plane that writes down what it is told.
-type notebook struct {
-	states map[string]string
-	told   []string
+// recorder is a plane that records its calls.
+type recorder struct {
+	states map[xds.GroupID]string
+	calls  []string
 }
 
-func (n *notebook) Serve(gateway ir.Gateway) { n.told = append(n.told, "serve "+gateway.Name.String()) }
-func (n *notebook) Leave(gateway ir.Name)    { n.told = append(n.told, "leave "+gateway.String()) }
-func (n *notebook) Apply(changes []xds.Change) map[string]string {
-	n.told = append(n.told, "apply "+changes[0].Name)
-	return n.states
+func (r *recorder) Serve(gateway ir.Gateway) {
+	r.calls = append(r.calls, "serve "+gateway.Name.String())
+}
+func (r *recorder) Leave(gateway ir.Name) { r.calls = append(r.calls, "leave "+gateway.String()) }
+func (r *recorder) Apply(changes []xds.Change) map[xds.GroupID]string {
+	r.calls = append(r.calls, "apply "+changes[0].Name)
+	return r.states
 }
 
-func (n *notebook) ApplyEndpoints(changes map[string]*xds.Resource) {
+func (r *recorder) ApplyEndpoints(changes map[string]*xds.Resource) {
 	for name := range changes {
-		n.told = append(n.told, "endpoints "+name)
+		r.calls = append(r.calls, "endpoints "+name)
 	}
 }
 
-func TestEveryPlaneIsToldEverything(t *testing.T) {
+func TestEveryPlaneGetsEveryCall(t *testing.T) {
 	t.Parallel()
-	first, second := &notebook{states: map[string]string{"a/b": "1", "a/c": "1"}}, &notebook{states: map[string]string{"a/c": "2"}}
+	b, c := xds.GroupID{Namespace: "a", Name: "b"}, xds.GroupID{Namespace: "a", Name: "c"}
+	first, second := &recorder{states: map[xds.GroupID]string{b: "1", c: "1"}}, &recorder{states: map[xds.GroupID]string{c: "2"}}
 	planes := dataplane.Planes{first, second}
 	planes.Serve(ir.Gateway{Name: ir.ParseName("a/b")})
 	states := planes.Apply([]xds.Change{{Name: "x"}})
 	planes.ApplyEndpoints(map[string]*xds.Resource{"y": nil})
 	planes.Leave(ir.ParseName("a/b"))
-	if states["a/b"] != "1" || states["a/c"] != "2" {
+	if states[b] != "1" || states[c] != "2" {
 		t.Errorf("the states are %v: a plane that names one has the last word", states)
 	}
 	want := []string{"serve a/b", "apply x", "endpoints y", "leave a/b"}
-	if !slices.Equal(first.told, want) || !slices.Equal(second.told, want) {
-		t.Errorf("they were told %v and %v, want %v", first.told, second.told, want)
+	if !slices.Equal(first.calls, want) || !slices.Equal(second.calls, want) {
+		t.Errorf("the calls are %v and %v, want %v", first.calls, second.calls, want)
 	}
 }

@@ -95,7 +95,9 @@ const OwnListener = "gatewright-"
 // clients says whether the statistics of a listener are about clients, and not once more those of one thread.
 func clients(listener string) bool {
 	listener = strings.TrimPrefix(listener, "listener.")
-	return listener != "admin" && !strings.HasPrefix(listener, "admin.") && !strings.HasPrefix(listener, OwnListener) && !strings.Contains(listener, ".worker_")
+	return listener != "admin" && !strings.HasPrefix(listener, "admin.") && !strings.HasPrefix(listener, OwnListener) && !strings.Contains(
+		listener, ".worker_",
+	)
 }
 
 func (a *Admin) ask(ctx context.Context, method, path string) (*http.Response, error) {

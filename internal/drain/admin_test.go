@@ -27,8 +27,8 @@ listener.gatewright-ready.downstream_cx_active: 1
 listener.gatewright-ready.downstream_cx_total: 100
 `
 
-// envoy plays the administration of one, and remembers what it was asked.
-func envoy(t *testing.T, asked *[]string) (socket string) {
+// envoy plays the administration of one, and tells what it is asked.
+func envoy(t *testing.T, asked func(request string)) (socket string) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
@@ -36,7 +36,7 @@ func envoy(t *testing.T, asked *[]string) (socket string) {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*asked = append(*asked, r.Method+" "+r.URL.Path)
+		asked(r.Method + " " + r.URL.Path)
 		switch {
 		case r.URL.Path == "/stats" && strings.Contains(r.URL.Query().Get("filter"), "downstream_cx"):
 			_, _ = w.Write([]byte(envoyStats))
@@ -55,7 +55,7 @@ func envoy(t *testing.T, asked *[]string) (socket string) {
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	socket := envoy(t, &asked)
+	socket := envoy(t, func(request string) { asked = append(asked, request) })
 	admin := drain.NewAdmin(socket, "")
 	if err := admin.Drain(t.Context()); err != nil {
 		t.Errorf("drain: %v", err)
@@ -67,7 +67,7 @@ func TestAdmin(t *testing.T) {
 		t.Errorf("asked %s", got)
 	}
 	if err := drain.NewAdmin(socket+"-not", "").Drain(t.Context()); err == nil {
-		t.Error("nobody answers, and that is no error")
+		t.Error("no server answers, and that is no error")
 	}
 }
 

@@ -25,7 +25,9 @@ func Command(ctx context.Context, arguments []string, stderr io.Writer) error {
 	flags.StringVar(&socket, "admin", "", "socket of Envoy's administration")
 	flags.StringVar(&pressure, "pressure", "", "file from which Envoy reads that all connections should go")
 	flags.StringVar(&logFile, "log-file", "", "file to log to (default: standard error)")
-	flags.DurationVar(&plan.Quiet, "quiet", 5*time.Second, "for how long no connection may come before the proxy is taken to be out of service")
+	flags.DurationVar(
+		&plan.Quiet, "quiet", 5*time.Second, "for how long no connection may come before the proxy is taken to be out of service",
+	)
 	flags.DurationVar(&plan.Spread, "spread", time.Minute, "Envoy's --drain-time-s")
 	flags.DurationVar(&plan.Timeout, "timeout", 90*time.Second, "when to return whatever is still open")
 	if len(arguments) == 0 || arguments[0] != "drain" {

@@ -15,7 +15,7 @@ func Install(program, path string) (err error) {
 		return fmt.Errorf("open the program: %w", err)
 	}
 	defer func() { _ = from.Close() }()
-	// One that was interrupted may have left it, and nobody may write to it.
+	// An interrupted installation may have left it; it is read-only.
 	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove what is left of %s: %w", path, err)
 	}

@@ -26,7 +26,7 @@ type Connections struct {
 
 // Plan says how long things may take.
 type Plan struct {
-	// Quiet is for how long nobody may open a connection before the proxy is taken to have left everybody's list.
+	// Quiet is the time without a new connection after which no client has the proxy in its list.
 	Quiet time.Duration
 	// Spread is the time over which Envoy tells connections to go (its --drain-time-s).
 	Spread time.Duration
@@ -37,14 +37,14 @@ type Plan struct {
 const (
 	// pause is how often the connections are counted.
 	pause = 500 * time.Millisecond
-	// few is how many connections may be told to go at once: what their clients cost that come back together is nothing.
+	// few is how many connections may be asked to close at once: what their clients cost that come back together is nothing.
 	few = 100
 )
 
 var errGone = errors.New("the proxy does not answer any more")
 
 // Run returns when the proxy has nothing left to do: no connection is open, and none has come for a while. New ones are taken all the time,
-// for Kubernetes sends them here until everybody knows better, and if there is no other proxy until there is one.
+// for Kubernetes sends them here until all nodes know, and without another proxy until one exists.
 func Run(ctx context.Context, proxy Proxy, plan Plan, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, plan.Timeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func Run(ctx context.Context, proxy Proxy, plan Plan, log *slog.Logger) error {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
-		done, err := w.look(ctx)
+		done, err := w.poll(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -83,12 +83,12 @@ type watch struct {
 	last  Connections
 	// moved is when the last connection came, heard when the proxy answered last.
 	moved, heard time.Time
-	// told says that all connections were told to go.
-	told bool
+	// closing reports that all connections were asked to close.
+	closing bool
 }
 
-// look says whether the proxy is done. One that does not answer for a while is gone, or can not be helped.
-func (w *watch) look(ctx context.Context) (bool, error) {
+// poll reports whether the proxy is done. One that does not answer for a while is gone, or cannot be helped.
+func (w *watch) poll(ctx context.Context) (bool, error) {
 	now := time.Now()
 	seen, err := w.proxy.Connections(ctx)
 	switch {
@@ -107,8 +107,8 @@ func (w *watch) look(ctx context.Context) (bool, error) {
 	if quiet && seen.Active == 0 {
 		return true, nil
 	}
-	if (quiet && seen.Active <= few || now.Sub(w.began) >= w.plan.Spread) && !w.told {
-		w.told = true
+	if (quiet && seen.Active <= few || now.Sub(w.began) >= w.plan.Spread) && !w.closing {
+		w.closing = true
 		if err := w.proxy.DrainRest(ctx); err != nil {
 			w.log.Warn("idle connections stay until the proxy ends", "error", err)
 		}

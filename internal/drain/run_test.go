@@ -13,10 +13,10 @@ import (
 
 // proxy plays an Envoy: what it says depends on the time since it began to drain.
 type proxy struct {
-	began, toldRest time.Time
-	drained         bool
-	connections     func(since time.Duration) (drain.Connections, error)
-	refuses         error
+	began, askedRest time.Time
+	drained          bool
+	connections      func(since time.Duration) (drain.Connections, error)
+	refuses          error
 }
 
 func (p *proxy) Drain(context.Context) error {
@@ -25,7 +25,7 @@ func (p *proxy) Drain(context.Context) error {
 }
 
 func (p *proxy) DrainRest(context.Context) error {
-	p.toldRest = time.Now()
+	p.askedRest = time.Now()
 	return errors.New("no such file")
 }
 
@@ -41,12 +41,12 @@ var errDown = errors.New("connection refused")
 var episodes = []struct {
 	name        string
 	connections func(since time.Duration) (drain.Connections, error)
-	// from and to are when it returns; rest is when all connections are told to go, never if it is zero.
+	// from and to are when it returns; rest is when all connections are asked to close, never if it is zero.
 	from, to, rest time.Duration
 	fails          bool
 }{
 	{
-		"a proxy that nobody uses ends when it has been quiet",
+		"a proxy without clients ends when it has been quiet",
 		func(time.Duration) (drain.Connections, error) { return drain.Connections{Total: 7}, nil },
 		5 * time.Second, 7 * time.Second, 0, false,
 	},
@@ -58,7 +58,7 @@ var episodes = []struct {
 		25 * time.Second, 27 * time.Second, 0, false,
 	},
 	{
-		"open connections are waited for, and when they are few all told to go once it is quiet",
+		"open connections are waited for, and when they are few all asked to close once it is quiet",
 		func(since time.Duration) (drain.Connections, error) {
 			if since < 30*time.Second {
 				return drain.Connections{Active: 1}, nil
@@ -68,7 +68,7 @@ var episodes = []struct {
 		30 * time.Second, 31 * time.Second, 5 * time.Second, false,
 	},
 	{
-		"many connections are told over the spread, and the rest of them after it",
+		"many connections are asked over the spread, and the rest of them after it",
 		func(since time.Duration) (drain.Connections, error) {
 			if since < 70*time.Second {
 				return drain.Connections{Active: 1000}, nil
@@ -78,7 +78,7 @@ var episodes = []struct {
 		70 * time.Second, 71 * time.Second, 60 * time.Second, false,
 	},
 	{
-		"when it is never quiet, all are told after the spread, and it ends at the time limit",
+		"when it is never quiet, all are asked after the spread, and it ends at the time limit",
 		func(since time.Duration) (drain.Connections, error) {
 			return drain.Connections{Active: 1, Total: int(since / time.Second)}, nil
 		},
@@ -117,17 +117,17 @@ func TestRun(t *testing.T) {
 				if took < test.from || took > test.to {
 					t.Errorf("it took %s, want %s to %s", took, test.from, test.to)
 				}
-				told := time.Duration(0)
-				if !p.toldRest.IsZero() {
-					told = p.toldRest.Sub(began)
+				asked := time.Duration(0)
+				if !p.askedRest.IsZero() {
+					asked = p.askedRest.Sub(began)
 				}
-				if told.Round(time.Second) != test.rest {
-					t.Errorf("all connections were told after %s, want %s", told, test.rest)
+				if asked.Round(time.Second) != test.rest {
+					t.Errorf("all connections were asked to close after %s, want %s", asked, test.rest)
 				}
 			})
 		})
 	}
-	t.Run("what can not be asked to drain is said", func(t *testing.T) {
+	t.Run("what cannot be asked to drain is said", func(t *testing.T) {
 		t.Parallel()
 		if err := drain.Run(t.Context(), &proxy{refuses: errDown}, plan, slog.New(slog.DiscardHandler)); !errors.Is(err, errDown) {
 			t.Errorf("got %v", err)

@@ -10,28 +10,29 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// LoadAssignment is where the requests to one port of a Service, or to an XBackend, may go; the key is its [ir.Backend.EndpointsName].
-// There always is one, empty where nothing serves the port: a cluster that is never told waits, one that is told there is nobody answers
+// LoadAssignment is where the requests to one port of a Service or a ServiceImport, or to an XBackend or an InferencePool, may go.
+// There always is one, empty where nothing serves the port: a cluster that is never told waits, one with an empty assignment answers
 // 503.
 //
-// Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them.
+// Endpoints are grouped by zone, with no weight and no priority, so that load is spread evenly over all of them. Those that a ServiceImport
+// has in other clusters come after those in this one.
 //
 // Of more endpoints than a backend may have, it has as many as it may; see [Size].
-func LoadAssignment(v *store.View, objects *store.Objects, key string) (*endpointv3.ClusterLoadAssignment, Size) {
-	all, _, size := Assign(v, objects, key)
+func LoadAssignment(v *store.View, objects *store.Objects, of ir.Endpoints) (*endpointv3.ClusterLoadAssignment, Size) {
+	all, _, size := Assign(v, objects, of)
 	return all, size
 }
 
 // Assign is [LoadAssignment], and what proxies in some places get instead, nil if the Service does not ask for that.
-func Assign(v *store.View, objects *store.Objects, key string) (*endpointv3.ClusterLoadAssignment, *Local, Size) {
-	service, found := targets(v, objects, key)
+func Assign(v *store.View, objects *store.Objects, of ir.Endpoints) (*endpointv3.ClusterLoadAssignment, *Local, Size) {
+	service, found := targets(v, objects, of)
 	size := Size{Wanted: len(found)}
 	if service != nil {
 		size.Created = service.CreationTimestamp.Unix()
 	}
 	found = within(found, objects.Limits.Endpoints)
 	size.Taken = len(found)
-	return assignment(key, found), local(key, service, found), size
+	return assignment(of, found), local(of, service, found), size
 }
 
 // Size is how many endpoints a backend has.
@@ -42,42 +43,75 @@ type Size struct {
 	Created int64
 }
 
-func assignment(key string, targets []target) *endpointv3.ClusterLoadAssignment {
-	return &endpointv3.ClusterLoadAssignment{ClusterName: key, Endpoints: localities(targets)}
+func assignment(of ir.Endpoints, targets []target) *endpointv3.ClusterLoadAssignment {
+	return &endpointv3.ClusterLoadAssignment{ClusterName: of.String(), Endpoints: localities(targets)}
 }
 
-func targets(v *store.View, objects *store.Objects, key string) (*corev1.Service, []target) {
-	backend, ok := ir.ParseBackend(key)
-	if !ok {
-		return nil, nil
-	}
-	service, ok := serviceOf(v, objects, backend)
+func targets(v *store.View, objects *store.Objects, of ir.Endpoints) (*corev1.Service, []target) {
+	service, ok := serviceOf(v, objects, of)
 	if !ok {
 		return nil, nil
 	}
 	transport := corev1.ProtocolTCP
-	if backend.Protocol == ir.BackendUDP {
+	if of.UDP {
 		transport = corev1.ProtocolUDP
 	}
-	port, ok := servicePort(service, backend.Port, transport)
-	if !ok {
+	ports := portsOf(v, objects, service, of, transport)
+	if len(ports) == 0 {
 		return service, nil
 	}
+	if of.Kind == ir.KindServiceImport {
+		found := slicesOf(v, objects, objects.SlicesByServiceImport, service)
+		wanted := slicePortName{name: ports[0].Name, transport: transport}
+		return service, chooseOfClusters(found, wanted, service.Spec.IPFamilies, objects.ClusterID)
+	}
+	found := slicesOf(v, objects, objects.SlicesByService, service)
+	var all []target
+	for _, port := range ports {
+		all = append(all, choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)...)
+	}
+	if len(ports) > 1 {
+		all = distinct(all)
+	}
+	return service, all
+}
+
+func slicesOf(
+	v *store.View, objects *store.Objects, index *store.Index[*discoveryv1.EndpointSlice], service *corev1.Service,
+) []*discoveryv1.EndpointSlice {
 	var found []*discoveryv1.EndpointSlice
-	for _, name := range objects.SlicesByService.Keys(v, store.KeyOf(service)) {
+	for _, name := range index.Keys(v, store.KeyOf(service)) {
 		if slice, ok := objects.EndpointSlices.Get(v, name); ok {
 			found = append(found, slice)
 		}
 	}
-	return service, choose(found, slicePortName{name: port.Name, transport: transport}, service.Spec.IPFamilies)
+	return found
 }
 
-// localities groups targets that are sorted by zone.
+// portsOf are the ports of a Service that a backend has: one, or all of those of an InferencePool.
+func portsOf(
+	v *store.View, objects *store.Objects, service *corev1.Service, of ir.Endpoints, transport corev1.Protocol,
+) []corev1.ServicePort {
+	if of.Kind == ir.KindInferencePool {
+		return poolPorts(v, objects, service, of)
+	}
+	port, ok := servicePort(service, of.Port, transport)
+	if !ok {
+		return nil
+	}
+	return []corev1.ServicePort{port}
+}
+
+// localities groups targets that are sorted by cluster and zone. Envoy needs priorities without gaps, from 0 on.
 func localities(targets []target) []*endpointv3.LocalityLbEndpoints {
 	var groups []*endpointv3.LocalityLbEndpoints
+	priority := uint32(0)
 	for i, t := range targets {
-		if i == 0 || targets[i-1].zone != t.zone {
-			group := &endpointv3.LocalityLbEndpoints{}
+		if i > 0 && targets[i-1].elsewhere != t.elsewhere {
+			priority++
+		}
+		if i == 0 || targets[i-1].zone != t.zone || targets[i-1].elsewhere != t.elsewhere {
+			group := &endpointv3.LocalityLbEndpoints{Priority: priority}
 			if t.zone != "" {
 				group.Locality = &corev3.Locality{Zone: t.zone}
 			}

@@ -13,12 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 
 	"github.com/gatewright/gatewright/internal/endpoints"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-const key = "shop/cart/80"
+var cart = ir.Endpoints{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 80}
 
 func service(change ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
@@ -73,6 +75,8 @@ func load(objects ...metav1.Object) *store.Objects {
 			kind = store.Service
 		case *gwxv1alpha1.XBackend:
 			kind = store.XBackend
+		case *mcsv1beta1.ServiceImport:
+			kind = store.ServiceImport
 		}
 		o.Apply(store.Change{Kind: kind, Key: store.KeyOf(object), Object: object})
 	}
@@ -109,15 +113,15 @@ func (tt assignment) run(t *testing.T) {
 	t.Helper()
 	t.Run(tt.name, func(t *testing.T) {
 		t.Parallel()
-		got, _ := endpoints.LoadAssignment(nil, load(tt.objects...), key)
+		got, _ := endpoints.LoadAssignment(nil, load(tt.objects...), cart)
 		if err := got.ValidateAll(); err != nil {
 			t.Error(err)
 		}
-		if got.GetClusterName() != key || lines(got) != tt.want {
+		if got.GetClusterName() != "shop/cart/80" || lines(got) != tt.want {
 			t.Errorf("%s is %q, want %q", got.GetClusterName(), lines(got), tt.want)
 		}
 		slices.Reverse(tt.objects)
-		if again, _ := endpoints.LoadAssignment(nil, load(tt.objects...), key); !proto.Equal(got, again) {
+		if again, _ := endpoints.LoadAssignment(nil, load(tt.objects...), cart); !proto.Equal(got, again) {
 			t.Error("the order of objects made a difference")
 		}
 	})
@@ -139,8 +143,8 @@ func TestPorts(t *testing.T) {
 	web8081 := discoveryv1.EndpointPort{Name: new("web"), Port: new(int32(8081))}
 
 	for _, tt := range []assignment{
-		{"a Service that is not there has nobody", []metav1.Object{one}, ""},
-		{"a Service without slices has nobody", []metav1.Object{service()}, ""},
+		{"a Service that is not there has none", []metav1.Object{one}, ""},
+		{"a Service without slices has none", []metav1.Object{service()}, ""},
 		{"a port is found by its name, and TCP is meant", []metav1.Object{service(), one}, "10.0.0.1:8080"},
 		{"a port without a name is found", []metav1.Object{
 			service(oneUnnamedPort),
@@ -151,8 +155,8 @@ func TestPorts(t *testing.T) {
 		}, "10.0.0.1:8080, 10.0.0.2:8081"},
 		{"a slice without the port is left out", []metav1.Object{service(), ports(slice("a", v4, at("10.0.0.1"))), two}, "10.0.0.2:8080"},
 		{"a headless Service has the ports of its pods", []metav1.Object{service(headless), one}, "10.0.0.1:8080"},
-		{"an ExternalName Service has nobody", []metav1.Object{service(external), one}, ""},
-		{"a port the Service does not have has nobody", []metav1.Object{service(onlyAdmin), one}, ""},
+		{"an ExternalName Service has none", []metav1.Object{service(external), one}, ""},
+		{"a port the Service does not have has none", []metav1.Object{service(onlyAdmin), one}, ""},
 	} {
 		tt.run(t)
 	}
@@ -217,10 +221,10 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestLoadAssignmentOfNoKey(t *testing.T) {
+func TestLoadAssignmentOfAnUnknownService(t *testing.T) {
 	t.Parallel()
-	got, _ := endpoints.LoadAssignment(nil, load(), "unresolved-backend")
-	if got.GetClusterName() != "unresolved-backend" || len(got.GetEndpoints()) != 0 {
+	got, _ := endpoints.LoadAssignment(nil, load(), ir.Endpoints{Object: ir.Name{Namespace: "shop", Name: "unknown"}, Port: 80})
+	if got.GetClusterName() != "shop/unknown/80" || len(got.GetEndpoints()) != 0 {
 		t.Errorf("got %v", got)
 	}
 }
@@ -235,7 +239,7 @@ func TestLoadAssignmentRecordsWhatItMisses(t *testing.T) {
 	follows := func(change metav1.Object, kind store.Kind) {
 		t.Helper()
 		view := store.NewView(1 << 30)
-		endpoints.LoadAssignment(view, objects, key)
+		endpoints.LoadAssignment(view, objects, cart)
 		clear(changed)
 		objects.Apply(store.Change{Kind: kind, Key: store.KeyOf(change), Object: change})
 		seen := false
@@ -253,14 +257,22 @@ func TestLoadAssignmentOfAUDPPortIsNotThatOfTheTCPPortOfItsNumber(t *testing.T) 
 	t.Parallel()
 	objects := load(service(), slice("a", v4, at("10.0.0.1")))
 	for key, want := range map[string]uint32{"shop/cart/80": 8080, "shop/cart/80/udp": 5353} {
-		got, _ := endpoints.LoadAssignment(nil, objects, key)
+		got, _ := endpoints.LoadAssignment(nil, objects, ir.ParseEndpoints(key))
 		if port := got.GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress().GetPortValue(); port != want {
 			t.Errorf("%s leads to port %d, want %d", key, port, want)
 		}
 	}
 }
 
-func TestKeys(t *testing.T) {
+func texts(all []ir.Endpoints) []string {
+	var list []string
+	for _, of := range all {
+		list = append(list, of.String())
+	}
+	return list
+}
+
+func TestOfService(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -274,7 +286,7 @@ func TestKeys(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := endpoints.Keys(tt.service); !slices.Equal(got, tt.want) {
+			if got := texts(endpoints.OfService(tt.service)); !slices.Equal(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
@@ -289,7 +301,7 @@ func BenchmarkLoadAssignment(b *testing.B) {
 	objects := load(service(), slice("a", v4, all...))
 	b.ReportAllocs()
 	for b.Loop() {
-		endpoints.LoadAssignment(nil, objects, key)
+		endpoints.LoadAssignment(nil, objects, cart)
 	}
 }
 
@@ -302,6 +314,7 @@ func TestLoadAssignmentOfAnXBackend(t *testing.T) {
 	}
 	made := func(uid types.UID) *corev1.Service {
 		s := service(func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Port: 8080}} })
+		s.Labels = map[string]string{ir.ManagedByLabel: ir.ManagedBy, ir.XBackendLabel: string(uid)}
 		s.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: gwxv1alpha1.GroupVersion.String(), Kind: "XBackend", Name: "pods", UID: uid, Controller: new(true),
 		}}
@@ -309,8 +322,8 @@ func TestLoadAssignmentOfAnXBackend(t *testing.T) {
 	}
 	pods := slice("a", v4, at("10.0.0.1"))
 	pods.Ports = []discoveryv1.EndpointPort{{Port: new(int32(8080))}}
-	name := "XBackend/shop/pods/8080"
-	if got := endpoints.XBackendKeys(backend("1")); !slices.Equal(got, []string{name}) {
+	of := endpoints.OfXBackend(backend("1"))
+	if got := texts(of); !slices.Equal(got, []string{"XBackend/shop/pods/8080"}) {
 		t.Errorf("keys: %v", got)
 	}
 	for _, c := range []struct {
@@ -320,12 +333,12 @@ func TestLoadAssignmentOfAnXBackend(t *testing.T) {
 	}{
 		{"the Service that was made for it has its endpoints", []metav1.Object{backend("1"), made("1"), pods}, "10.0.0.1:8080"},
 		{"a Service that belongs to one of that name before has not", []metav1.Object{backend("1"), made("0"), pods}, ""},
-		{"a Service that belongs to nobody has not", []metav1.Object{backend("1"), service(), pods}, ""},
-		{"one that is gone has nobody", []metav1.Object{made("1"), pods}, ""},
+		{"a Service that belongs to nothing has not", []metav1.Object{backend("1"), service(), pods}, ""},
+		{"one that is gone has none", []metav1.Object{made("1"), pods}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			assignment, _ := endpoints.LoadAssignment(nil, load(c.objects...), name)
+			assignment, _ := endpoints.LoadAssignment(nil, load(c.objects...), of[0])
 			if got := lines(assignment); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

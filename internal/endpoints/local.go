@@ -3,30 +3,34 @@ package endpoints
 import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // Local is what proxies in some places get instead of all endpoints, by the names of nodes and zones. A node counts before its zone.
 type Local struct {
 	Nodes, Zones map[string]*endpointv3.ClusterLoadAssignment
-	// Elsewhere is for nodes that are not listed, nil if those get what their zone, or everybody, gets.
+	// Elsewhere is for nodes that are not listed, nil if those get what their zone, or all, get.
 	Elsewhere *endpointv3.ClusterLoadAssignment
 }
 
 // local follows what a Service says about where its traffic may go, as kube-proxy does: `internalTrafficPolicy: Local` keeps it on the
 // node. Otherwise the hints of EndpointSlices count, which Kubernetes writes for `trafficDistribution`, if every endpoint has them: a proxy
 // uses the endpoints that are for its node, or else those for its zone, or else all.
-func local(key string, service *corev1.Service, targets []target) *Local {
+//
+// What a slice of a ServiceImport says about nodes and zones may be about those of another cluster, so it does not count.
+func local(of ir.Endpoints, service *corev1.Service, targets []target) *Local {
 	switch {
-	case service == nil:
+	case service == nil || of.Kind == ir.KindServiceImport:
 		return nil
 	case service.Spec.InternalTrafficPolicy != nil && *service.Spec.InternalTrafficPolicy == corev1.ServiceInternalTrafficPolicyLocal:
-		byNode := group(key, targets, func(t target) []string { return []string{t.node} })
+		byNode := group(of, targets, func(t target) []string { return []string{t.node} })
 		delete(byNode, "")
-		return &Local{Nodes: byNode, Elsewhere: assignment(key, nil)}
+		return &Local{Nodes: byNode, Elsewhere: assignment(of, nil)}
 	case hinted(targets) > max(maxCopies*len(targets), fewCopies):
 		return nil
 	}
-	l := &Local{Nodes: group(key, targets, hintedNodes), Zones: group(key, targets, hintedZones)}
+	l := &Local{Nodes: group(of, targets, hintedNodes), Zones: group(of, targets, hintedZones)}
 	if len(l.Nodes) == 0 && len(l.Zones) == 0 {
 		return nil
 	}
@@ -53,7 +57,7 @@ func hinted(targets []target) int {
 }
 
 // group has an assignment for each place that endpoints are for, none if an endpoint is for no place.
-func group(key string, targets []target, places func(target) []string) map[string]*endpointv3.ClusterLoadAssignment {
+func group(of ir.Endpoints, targets []target, places func(target) []string) map[string]*endpointv3.ClusterLoadAssignment {
 	byPlace := map[string][]target{}
 	for _, t := range targets {
 		found := places(t)
@@ -66,7 +70,7 @@ func group(key string, targets []target, places func(target) []string) map[strin
 	}
 	assignments := make(map[string]*endpointv3.ClusterLoadAssignment, len(byPlace))
 	for place, chosen := range byPlace {
-		assignments[place] = assignment(key, chosen)
+		assignments[place] = assignment(of, chosen)
 	}
 	return assignments
 }

@@ -65,7 +65,7 @@ func TestLocalEndpoints(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, got, _ := endpoints.Assign(nil, load(c.objects...), key)
+			_, got, _ := endpoints.Assign(nil, load(c.objects...), cart)
 			if got == nil {
 				if len(c.nodes) > 0 || len(c.zones) > 0 || c.elsewhere {
 					t.Fatal("all proxies get the same")
@@ -107,7 +107,7 @@ func TestHintsThatMakeTooManyCopiesDoNotCount(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			all, got, size := endpoints.Assign(nil, load(service(), everywhere(c.endpoints, c.places)), key)
+			all, got, size := endpoints.Assign(nil, load(service(), everywhere(c.endpoints, c.places)), cart)
 			if (got != nil) != c.counts || size.Taken != c.endpoints || all == nil {
 				t.Errorf("proxies get what is near: %t, of %d endpoints", got != nil, size.Taken)
 			}

@@ -18,6 +18,8 @@ type socket struct {
 type target struct {
 	socket
 	zone, node string
+	// elsewhere says that it is in another cluster than those that come first.
+	elsewhere bool
 	// hints says which zones and nodes it is for, nil if it says nothing.
 	hints *discoveryv1.EndpointHints
 }
@@ -34,23 +36,31 @@ type slicePortName struct {
 // It takes the addresses of one family: the one the Service prefers, or the other one if only that has endpoints. Each pod of a dual-stack
 // Service is in slices of both families. With both it would get twice its share, and it may listen on one of them.
 func choose(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, families []corev1.IPFamily) []target {
+	ready, leaving := chooseFamily(all, wantedPort, families)
+	if len(ready) > 0 {
+		return ready
+	}
+	return leaving
+}
+
+// chooseFamily finds the targets of one family, either ready ones or those that still serve while they terminate.
+func chooseFamily(all []*discoveryv1.EndpointSlice, wantedPort slicePortName, families []corev1.IPFamily) (ready, leaving []target) {
 	order := []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
 	// Both types spell their values IPv4 and IPv6.
 	if len(families) > 0 && families[0] == corev1.IPv6Protocol {
 		slices.Reverse(order)
 	}
 	// The addresses of FQDN slices are names, which EDS does not resolve.
-	var leaving []target
 	for _, family := range order {
 		ready, last := serving(all, wantedPort, family)
 		if len(ready) > 0 {
-			return ready
+			return ready, nil
 		}
 		if len(leaving) == 0 {
 			leaving = last
 		}
 	}
-	return leaving
+	return nil, leaving
 }
 
 // serving are the targets of one family that are ready, and those that still serve while they terminate.
@@ -112,9 +122,16 @@ func isLeaving(c discoveryv1.EndpointConditions) bool {
 	return c.Serving != nil && *c.Serving && c.Terminating != nil && *c.Terminating
 }
 
-// distinct sorts by zone, address and port and keeps each socket once: an endpoint that moves between slices is in both for a while.
+// distinct sorts by cluster, zone, address and port and keeps each socket once: an endpoint that moves between slices is in both for a
+// while.
 func distinct(targets []target) []target {
 	slices.SortFunc(targets, func(a, b target) int {
+		if a.elsewhere != b.elsewhere {
+			if b.elsewhere {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.address, b.address), cmp.Compare(a.port, b.port))
 	})
 	seen := make(map[socket]struct{}, len(targets))

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/files/layout"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -24,7 +24,7 @@ import (
 type content struct {
 	// clusters are those of the one file that has them all, by name.
 	clusters map[string]*anypb.Any
-	// files are all the others, but for the one that says what has been read.
+	// files are all others except [layout.Loaded].
 	files map[string][]byte
 }
 
@@ -36,21 +36,22 @@ func contentOf(directory string, s xds.Snapshot) (content, error) {
 	}
 	var listeners []*anypb.Any
 	for _, r := range s.Listeners {
-		listener, err := localize(directory, r.GetResource())
+		listener, err := rewriteConfigSources(directory, r.GetResource())
 		if err != nil {
 			return content{}, fmt.Errorf("listener %s: %w", r.GetName(), err)
 		}
 		listeners = append(listeners, listener)
 	}
-	c.files[render.ListenersFile] = respond(listeners...)
+	c.files[layout.Listeners] = respond(listeners...)
 	return c, nil
 }
 
-// lastOf is the same for proxies that are to be replaced by such that are supplied in another way. Listeners may already look for their routes in that way, so the old ones stay.
+// lastOf is the same for proxies that are to be replaced by such that are supplied in another way. Listeners may already look for their
+// routes in that way, so the old ones stay.
 func lastOf(directory string, s xds.Snapshot, have content) (content, error) {
 	c, err := withoutListeners(directory, s)
 	if err == nil {
-		c.files[render.ListenersFile] = have.files[render.ListenersFile]
+		c.files[layout.Listeners] = have.files[layout.Listeners]
 	}
 	return c, err
 }
@@ -58,17 +59,17 @@ func lastOf(directory string, s xds.Snapshot, have content) (content, error) {
 func withoutListeners(directory string, s xds.Snapshot) (content, error) {
 	c := content{clusters: map[string]*anypb.Any{}, files: map[string][]byte{}}
 	for _, r := range s.Clusters {
-		cluster, err := localize(directory, r.GetResource())
+		cluster, err := rewriteConfigSources(directory, r.GetResource())
 		if err != nil {
 			return content{}, fmt.Errorf("cluster %s: %w", r.GetName(), err)
 		}
 		c.clusters[r.GetName()] = cluster
 	}
-	for kind, resources := range map[render.FileKind][]*discoveryv3.Resource{
-		render.RouteTableFiles: s.RouteTables, render.EndpointFiles: s.Endpoints, render.SecretFiles: s.Secrets,
+	for kind, resources := range map[layout.Kind][]*discoveryv3.Resource{
+		layout.RouteTables: s.RouteTables, layout.Endpoints: s.Endpoints, layout.Secrets: s.Secrets,
 	} {
 		for _, r := range resources {
-			c.files[render.FileName(kind, r.GetName())] = respond(r.GetResource())
+			c.files[layout.FileName(kind, r.GetName())] = respond(r.GetResource())
 		}
 	}
 	return c, nil
@@ -95,7 +96,7 @@ func (c content) all() map[string][]byte {
 	for _, name := range slices.Sorted(maps.Keys(c.clusters)) {
 		clusters = append(clusters, c.clusters[name])
 	}
-	files[render.ClustersFile] = respond(clusters...)
+	files[layout.Clusters] = respond(clusters...)
 	return files
 }
 
@@ -109,15 +110,15 @@ func id(files map[string][]byte) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// loadedFile has a proxy that has read it say so.
+// loadedFile is the route table with which a proxy returns the ID of the files that it has loaded.
 func loadedFile(id string) []byte {
 	// Names and the id are ours, so it has a wire format.
 	table, _ := anypb.New(&routev3.RouteConfiguration{
-		Name: render.LoadedTable,
+		Name: layout.LoadedTable,
 		VirtualHosts: []*routev3.VirtualHost{{
-			Name: render.LoadedTable, Domains: []string{"*"},
+			Name: layout.LoadedTable, Domains: []string{"*"},
 			Routes: []*routev3.Route{{
-				Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: render.LoadedPath}},
+				Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: layout.LoadedPath}},
 				Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{
 					Status: 200, Body: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: id}},
 				}},
@@ -127,46 +128,48 @@ func loadedFile(id string) []byte {
 	return respond(table)
 }
 
-// Lay gives all the files of a Gateway's proxies, which find them in the directory, and what those that have read them say at [render.LoadedPath].
-func Lay(directory string, s xds.Snapshot) (map[string][]byte, string, error) {
+// Render gives all the files of a Gateway's proxies, which find them in the directory, and what those that have read them say at
+// [layout.LoadedPath].
+func Render(directory string, s xds.Snapshot) (map[string][]byte, string, error) {
 	c, err := contentOf(directory, s)
 	if err != nil {
 		return nil, "", err
 	}
 	files := c.all()
 	loaded := id(files)
-	files[render.LoadedFile] = loadedFile(loaded)
+	files[layout.Loaded] = loadedFile(loaded)
 	return files, loaded, nil
 }
 
 // readContent is the inverse of all, for what another leader has written.
 func readContent(files map[string][]byte) (content, error) {
 	c := content{clusters: map[string]*anypb.Any{}, files: maps.Clone(files)}
-	delete(c.files, render.ClustersFile)
-	delete(c.files, render.LoadedFile)
+	delete(c.files, layout.Clusters)
+	delete(c.files, layout.Loaded)
 	response := &discoveryv3.DiscoveryResponse{}
-	if err := proto.Unmarshal(files[render.ClustersFile], response); err != nil {
-		return content{}, fmt.Errorf("reading %s: %w", render.ClustersFile, err)
+	if err := proto.Unmarshal(files[layout.Clusters], response); err != nil {
+		return content{}, fmt.Errorf("reading %s: %w", layout.Clusters, err)
 	}
 	for _, packed := range response.GetResources() {
 		cluster := &clusterv3.Cluster{}
 		if err := packed.UnmarshalTo(cluster); err != nil {
-			return content{}, fmt.Errorf("reading %s: %w", render.ClustersFile, err)
+			return content{}, fmt.Errorf("reading %s: %w", layout.Clusters, err)
 		}
 		c.clusters[cluster.GetName()] = packed
 	}
 	return c, nil
 }
 
-// beside is content with what is in another one and not in it.
-func (c content) beside(other content) content {
+// mergedOver is content with what is in another one and not in it.
+func (c content) mergedOver(other content) content {
 	both := content{clusters: maps.Clone(other.clusters), files: maps.Clone(other.files)}
 	maps.Copy(both.clusters, c.clusters)
 	maps.Copy(both.files, c.files)
 	return both
 }
 
-// provides says whether everything that the listeners and route tables of another content may lead to is there: clusters, endpoints, secrets and route tables, by name.
+// provides reports whether everything that the listeners and route tables of another content may lead to is there: clusters, endpoints,
+// secrets and route tables, by name.
 func (c content) provides(other content) bool {
 	for name := range other.clusters {
 		if c.clusters[name] == nil {
@@ -192,9 +195,9 @@ func (c content) refreshed(newer content) content {
 	return next
 }
 
-// inUse says whether a file sends requests somewhere, so that its newer version has to wait for what it needs.
+// inUse reports whether a file routes requests, so that its newer version must wait for the resources that it needs.
 func inUse(file string) bool {
-	return file == render.ListenersFile || strings.HasPrefix(file, string(render.RouteTableFiles)+".")
+	return file == layout.Listeners || strings.HasPrefix(file, string(layout.RouteTables)+".")
 }
 
 func (c content) equal(other content) bool {
@@ -202,33 +205,34 @@ func (c content) equal(other content) bool {
 		maps.EqualFunc(c.clusters, other.clusters, func(a, b *anypb.Any) bool { return bytes.Equal(a.GetValue(), b.GetValue()) })
 }
 
-// maxObject is how much goes into one object. Kubernetes allows a mebibyte of data.
+// maxObject is the limit of data in one object. Kubernetes allows a mebibyte.
 const maxObject = 1<<20 - 1<<12
 
 // spread lays files into the objects of a fleet.
-func spread(fleet string, files map[string][]byte) (map[render.FileObject]map[string][]byte, error) {
-	objects := map[render.FileObject]map[string][]byte{}
+func spread(fleet string, files map[string][]byte) (map[layout.Object]map[string][]byte, error) {
+	objects := map[layout.Object]map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		object := render.FileObjectOf(fleet, name)
+		object := layout.ObjectOf(fleet, name)
 		if objects[object] == nil {
 			objects[object] = map[string][]byte{}
 		}
 		objects[object][name] = files[name]
 	}
-	for _, object := range render.FileObjects(fleet) {
+	for _, object := range layout.Objects(fleet) {
 		size := 0
 		for name, file := range objects[object] {
 			size += len(name) + len(file)
 		}
 		if size > maxObject {
-			return nil, fmt.Errorf("%s %s would have %d bytes, and Kubernetes allows no more than %d; have fewer routes or backends at one Gateway, or use delivery XDS",
+			return nil, fmt.Errorf("%s %s would have %d bytes, and Kubernetes allows no more than %d; "+
+				"have fewer routes or backends at one Gateway, or use delivery XDS",
 				kindOf(object), object.Name, size, maxObject)
 		}
 	}
 	return objects, nil
 }
 
-func kindOf(object render.FileObject) string {
+func kindOf(object layout.Object) string {
 	if object.Secret {
 		return "Secret"
 	}

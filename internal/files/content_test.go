@@ -15,7 +15,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/files/layout"
 	"github.com/gatewright/gatewright/internal/ir"
 	clustertranslate "github.com/gatewright/gatewright/internal/translate/cluster"
 	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
@@ -24,17 +24,19 @@ import (
 
 const gatewayName = "team/edge"
 
-// world is what a Gateway with one HTTPS listener has, in a cache.
-type world struct {
+var group = xds.GroupID{Namespace: "team", Name: "edge"}
+
+// fixture is what a Gateway with one HTTPS listener has, in a cache.
+type fixture struct {
 	t     *testing.T
 	cache *xds.Cache
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{t: t, cache: xds.NewCache()}
+	w := &fixture{t: t, cache: xds.NewCache()}
 	port := ir.Port{Number: 443, Protocol: ir.HTTPS, Chains: []ir.Chain{{
-		Name: "https", Certificates: []string{"team/certificate"}, RouteTable: gatewayName + "/443",
+		Name: "https", Certificates: []string{"team/certificate"}, RouteTable: ir.ParseTableID(gatewayName + "/443"),
 	}}}
 	w.set(xds.Change{Type: xds.Listener, Name: gatewayName + "/443"}, listenertranslate.Listener(ir.ParseName(gatewayName), port, nil))
 	w.set(xds.Change{Type: xds.Secret, Name: "team/certificate"}, &tlsv3.Secret{Name: "team/certificate"})
@@ -42,9 +44,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) set(change xds.Change, message proto.Message) {
+func (w *fixture) set(change xds.Change, message proto.Message) {
 	w.t.Helper()
-	change.Group = gatewayName
+	change.Group = group
 	if message != nil {
 		r, err := xds.NewResource(message)
 		if err != nil {
@@ -56,25 +58,27 @@ func (w *world) set(change xds.Change, message proto.Message) {
 }
 
 // backend is a cluster and, where a host is to use it, a virtual host.
-func (w *world) backend(name string) {
+func (w *fixture) backend(name string) {
 	w.t.Helper()
 	backend, ok := ir.ParseBackend("team/" + name + "/80")
 	if !ok {
 		w.t.Fatalf("%q is no backend", name)
 	}
-	cluster := clustertranslate.Cluster(backend, clustertranslate.Way{})
-	w.set(xds.Change{Type: xds.Cluster, Name: cluster.GetName(), Endpoints: backend.EndpointsName()}, cluster)
+	cluster := clustertranslate.Cluster(backend, clustertranslate.Options{})
+	w.set(xds.Change{Type: xds.Cluster, Name: cluster.GetName(), Endpoints: backend.Endpoints().String()}, cluster)
 	w.host(name)
 }
 
-func (w *world) host(name string) {
+func (w *fixture) host(name string) {
 	w.t.Helper()
-	w.set(xds.Change{Type: xds.VirtualHost, Table: gatewayName + "/443", Name: name}, &routev3.VirtualHost{Name: name, Domains: []string{name}})
+	w.set(xds.Change{Type: xds.VirtualHost, Table: gatewayName + "/443", Name: name}, &routev3.VirtualHost{
+		Name: name, Domains: []string{name},
+	})
 }
 
-func (w *world) content() content {
+func (w *fixture) content() content {
 	w.t.Helper()
-	c, err := contentOf(Directory, w.cache.Snapshot(gatewayName))
+	c, err := contentOf(Directory, w.cache.Snapshot(group))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -83,11 +87,11 @@ func (w *world) content() content {
 
 func TestResourcesLookIntoFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.backend("a")
 	files := w.content().all()
 
-	listener := unpack(t, files[render.ListenersFile], &listenerv3.Listener{})
+	listener := unpack(t, files[layout.Listeners], &listenerv3.Listener{})
 	chain := listener.GetDefaultFilterChain()
 	if chain == nil {
 		chain = listener.GetFilterChains()[0]
@@ -100,7 +104,7 @@ func TestResourcesLookIntoFiles(t *testing.T) {
 	if err := chain.GetTransportSocket().GetTypedConfig().UnmarshalTo(socket); err != nil {
 		t.Fatal(err)
 	}
-	cluster := unpack(t, files[render.ClustersFile], &clusterv3.Cluster{})
+	cluster := unpack(t, files[layout.Clusters], &clusterv3.Cluster{})
 	secret := socket.GetCommonTlsContext().GetTlsCertificateSdsSecretConfigs()[0]
 	for what, source := range map[string]struct {
 		path string
@@ -109,9 +113,12 @@ func TestResourcesLookIntoFiles(t *testing.T) {
 	}{
 		"routes":       {manager.GetRds().GetConfigSource().GetPathConfigSource().GetPath(), &routev3.RouteConfiguration{}, gatewayName + "/443"},
 		"certificates": {secret.GetSdsConfig().GetPathConfigSource().GetPath(), &tlsv3.Secret{}, "team/certificate"},
-		"endpoints":    {cluster.GetEdsClusterConfig().GetEdsConfig().GetPathConfigSource().GetPath(), &endpointv3.ClusterLoadAssignment{}, cluster.GetEdsClusterConfig().GetServiceName()},
+		"endpoints": {
+			cluster.GetEdsClusterConfig().GetEdsConfig().GetPathConfigSource().GetPath(), &endpointv3.ClusterLoadAssignment{},
+			cluster.GetEdsClusterConfig().GetServiceName(),
+		},
 	} {
-		file, inside := strings.CutPrefix(source.path, render.FilePath(Directory, ""))
+		file, inside := strings.CutPrefix(source.path, layout.Path(Directory, ""))
 		if !inside || files[file] == nil {
 			t.Errorf("%s are looked for in %q, which is no file; there are %v", what, source.path, slices.Sorted(maps.Keys(files)))
 			continue
@@ -141,29 +148,31 @@ func unpack[M proto.Message](t *testing.T, file []byte, into M) M {
 }
 
 // scoped has a listener look for its routes in scopes.
-func (w *world) scoped() {
+func (w *fixture) scoped() {
 	w.t.Helper()
-	port := ir.Port{Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: gatewayName + "/80", ByHost: true}}}
+	port := ir.Port{Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{
+		Name: "http", RouteTable: ir.ParseTableID(gatewayName + "/80"), ByHost: true,
+	}}}
 	w.set(xds.Change{Type: xds.Listener, Name: gatewayName + "/80"}, listenertranslate.Listener(ir.ParseName(gatewayName), port, nil))
 }
 
 func TestScopesAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.scoped()
-	if _, err := contentOf(Directory, w.cache.Snapshot(gatewayName)); err == nil || !strings.Contains(err.Error(), gatewayName+"/80") {
+	if _, err := contentOf(Directory, w.cache.Snapshot(group)); err == nil || !strings.Contains(err.Error(), gatewayName+"/80") {
 		t.Errorf("the problem is %v, want it to name the listener", err)
 	}
 }
 
 func TestContentIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.backend("a")
 	w.backend("b")
 	c := w.content()
 	files := c.all()
-	files[render.LoadedFile] = loadedFile(id(files))
+	files[layout.Loaded] = loadedFile(id(files))
 	again, err := readContent(files)
 	if err != nil || !again.equal(c) || id(again.all()) != id(c.all()) {
 		t.Errorf("what was read is not what was written (%v)", err)
@@ -172,10 +181,10 @@ func TestContentIsReadAsItWasWritten(t *testing.T) {
 
 func TestFilesAreSpread(t *testing.T) {
 	t.Parallel()
-	all := render.FileObjects("edge")
+	all := layout.Objects("edge")
 	objects, err := spread("edge", map[string][]byte{
-		render.ListenersFile: nil, render.ClustersFile: nil, render.LoadedFile: nil,
-		render.FileName(render.SecretFiles, "team/key"): nil, render.FileName(render.RouteTableFiles, strings.Repeat("x", 500)): nil,
+		layout.Listeners: nil, layout.Clusters: nil, layout.Loaded: nil,
+		layout.FileName(layout.Secrets, "team/key"): nil, layout.FileName(layout.RouteTables, strings.Repeat("x", 500)): nil,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +202,9 @@ func TestFilesAreSpread(t *testing.T) {
 			}
 		}
 	}
-	if _, err := spread("edge", map[string][]byte{render.ClustersFile: make([]byte, 1<<20)}); err == nil || !strings.Contains(err.Error(), "edge-clusters") {
+	if _, err := spread("edge", map[string][]byte{layout.Clusters: make([]byte, 1<<20)}); err == nil || !strings.Contains(
+		err.Error(), "edge-clusters",
+	) {
 		t.Errorf("what does not fit is answered with %v, want the object's name", err)
 	}
 }

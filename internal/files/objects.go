@@ -13,18 +13,21 @@ import (
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gatewright/gatewright/internal/files/layout"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // apply writes the files of one object, which exists.
-func (p *Plane) apply(ctx context.Context, gateway ir.Gateway, object render.FileObject, files map[string][]byte) error {
+func (p *Plane) apply(ctx context.Context, gateway ir.Gateway, object layout.Object, files map[string][]byte) error {
 	labels, owners := render.FilesMetadata(gateway)
 	var wanted runtime.ApplyConfiguration
 	if object.Secret {
 		wanted = applycorev1.Secret(object.Name, gateway.Name.Namespace).WithLabels(labels).WithOwnerReferences(owners...).WithData(files)
 	} else {
-		wanted = applycorev1.ConfigMap(object.Name, gateway.Name.Namespace).WithLabels(labels).WithOwnerReferences(owners...).WithBinaryData(files)
+		wanted = applycorev1.ConfigMap(
+			object.Name, gateway.Name.Namespace,
+		).WithLabels(labels).WithOwnerReferences(owners...).WithBinaryData(files)
 	}
 	if err := p.Client.Apply(ctx, wanted, client.FieldOwner(render.FieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", describe(object, gateway), explain(err))
@@ -32,13 +35,14 @@ func (p *Plane) apply(ctx context.Context, gateway ir.Gateway, object render.Fil
 	return nil
 }
 
-// create makes an empty object, which fails if there is one of that name: it is somebody else's.
-func (p *Plane) create(ctx context.Context, gateway ir.Gateway, object render.FileObject) error {
+// create makes an empty object. It fails if one of that name exists, which is not ours.
+func (p *Plane) create(ctx context.Context, gateway ir.Gateway, object layout.Object) error {
 	labels, _ := render.FilesMetadata(gateway)
 	meta := metav1.ObjectMeta{
 		Namespace: gateway.Name.Namespace, Name: object.Name, Labels: labels,
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: "gateway.networking.k8s.io/v1", Kind: "Gateway", Name: gateway.Name.Name, UID: types.UID(gateway.Fleet.UID), Controller: new(true),
+			APIVersion: render.OwnerAPIVersion, Kind: render.OwnerKind, Name: gateway.Name.Name, UID: types.UID(gateway.Fleet.UID),
+			Controller: new(true),
 		}},
 	}
 	var empty client.Object = &corev1.ConfigMap{ObjectMeta: meta}
@@ -57,7 +61,7 @@ func (p *Plane) create(ctx context.Context, gateway ir.Gateway, object render.Fi
 
 var errForbidden = errors.New("install the chart with files.enabled=true, which gives the right to write files")
 
-// explain says what to do about a missing right.
+// explain adds what to do about a missing right.
 func explain(err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w; %w", err, errForbidden)
@@ -66,18 +70,18 @@ func explain(err error) error {
 }
 
 // read gives the files of a fleet that are in the cluster, together and by object.
-func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte, map[render.FileObject]map[string][]byte, error) {
+func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte, map[layout.Object]map[string][]byte, error) {
 	ours := []client.ListOption{client.InNamespace(gateway.Name.Namespace), client.MatchingLabels{
 		ir.ManagedByLabel: ir.ManagedBy, render.FilesLabel: render.LabelValue(gateway.Fleet.Name),
 	}}
-	objects := map[render.FileObject]map[string][]byte{}
+	objects := map[layout.Object]map[string][]byte{}
 	maps := &corev1.ConfigMapList{}
 	if err := p.Reader.List(ctx, maps, ours...); err != nil {
 		return nil, nil, fmt.Errorf("listing the ConfigMaps of Gateway %s: %w", gateway.Name, err)
 	}
 	for i := range maps.Items {
 		if owned(&maps.Items[i], gateway) {
-			objects[render.FileObject{Name: maps.Items[i].Name}] = maps.Items[i].BinaryData
+			objects[layout.Object{Name: maps.Items[i].Name}] = maps.Items[i].BinaryData
 		}
 	}
 	secrets := &corev1.SecretList{}
@@ -86,7 +90,7 @@ func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte
 	}
 	for i := range secrets.Items {
 		if owned(&secrets.Items[i], gateway) {
-			objects[render.FileObject{Name: secrets.Items[i].Name, Secret: true}] = secrets.Items[i].Data
+			objects[layout.Object{Name: secrets.Items[i].Name, Secret: true}] = secrets.Items[i].Data
 		}
 	}
 	files := map[string][]byte{}
@@ -109,12 +113,14 @@ func (p *Plane) list(ctx context.Context) (map[ir.Name]map[string]bool, error) {
 	found := map[ir.Name]map[string]bool{}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	if err := p.Reader.List(ctx, list, client.MatchingLabelsSelector{Selector: render.Selector(p.Installation)}, client.HasLabels{render.FilesLabel}); err != nil {
+	if err := p.Reader.List(
+		ctx, list, client.MatchingLabelsSelector{Selector: render.Selector(p.Installation)}, client.HasLabels{render.FilesLabel},
+	); err != nil {
 		return nil, fmt.Errorf("listing ConfigMaps: %w", err)
 	}
 	for i := range list.Items {
 		object := &list.Items[i]
-		if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Gateway" {
+		if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == render.OwnerKind {
 			name := ir.Name{Namespace: object.Namespace, Name: owner.Name}
 			if found[name] == nil {
 				found[name] = map[string]bool{}
@@ -129,20 +135,20 @@ func (p *Plane) list(ctx context.Context) (map[ir.Name]map[string]bool, error) {
 
 // fleetOf is the fleet whose clusters an object holds, empty if it holds others.
 func fleetOf(object string) string {
-	suffix := render.FileObjectOf("", render.ClustersFile).Name
+	suffix := layout.ObjectOf("", layout.Clusters).Name
 	if len(object) > len(suffix) && object[len(object)-len(suffix):] == suffix {
 		return object[:len(object)-len(suffix)]
 	}
 	return ""
 }
 
-// remove deletes the objects with the files of a fleet. That by which the fleet is found goes last.
+// remove deletes the objects with the files of a fleet. The one by which the fleet is found is deleted last.
 func (p *Plane) remove(ctx context.Context, gateway ir.Gateway) error {
 	_, objects, err := p.read(ctx, gateway)
 	if err != nil {
 		return err
 	}
-	clusters := render.FileObjectOf(gateway.Fleet.Name, render.ClustersFile)
+	clusters := layout.ObjectOf(gateway.Fleet.Name, layout.Clusters)
 	for object := range objects {
 		if object != clusters {
 			if err := p.delete(ctx, gateway, object); err != nil {
@@ -153,7 +159,7 @@ func (p *Plane) remove(ctx context.Context, gateway ir.Gateway) error {
 	return p.delete(ctx, gateway, clusters)
 }
 
-func (p *Plane) delete(ctx context.Context, gateway ir.Gateway, object render.FileObject) error {
+func (p *Plane) delete(ctx context.Context, gateway ir.Gateway, object layout.Object) error {
 	meta := metav1.ObjectMeta{Namespace: gateway.Name.Namespace, Name: object.Name}
 	var gone client.Object = &corev1.ConfigMap{ObjectMeta: meta}
 	if object.Secret {

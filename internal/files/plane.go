@@ -12,18 +12,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatewright/gatewright/internal/dataplane"
-	"github.com/gatewright/gatewright/internal/infra/render"
+	"github.com/gatewright/gatewright/internal/files/layout"
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/tasks"
+	"github.com/gatewright/gatewright/internal/leaderqueue"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
 const (
 	// workers is how many Gateways are brought up to date at once.
 	workers = 4
-	// gather is how long changes are waited for after the first one, and pause the least time between two writes for one Gateway.
-	gather = 50 * time.Millisecond
-	pause  = 200 * time.Millisecond
+	// batchDelay is how long changes are waited for after the first one, and pause the least time between two writes for one Gateway.
+	batchDelay = 50 * time.Millisecond
+	pause      = 200 * time.Millisecond
 )
 
 // Config is what a [Plane] works with. All fields but Ask and Installation are needed.
@@ -31,18 +31,18 @@ type Config struct {
 	Client client.Client
 	// Reader must not be a cache: objects with files are read once, and are of no interest after.
 	Reader client.Reader
-	// Source has what proxies are to have. It is told of changes before the plane is.
+	// Source has the resources of all Gateways. It gets changes before the plane does.
 	Source interface {
-		Snapshot(gateway string) xds.Snapshot
+		Snapshot(group xds.GroupID) xds.Snapshot
 	}
-	// Observer hears which proxies have read which files.
+	// Observer gets the states that proxies have loaded.
 	Observer dataplane.Observer
-	// Report is told why the files of a Gateway can not be written, and the empty string once they have been; once for each change.
+	// Report gets the reason for which the files of a Gateway cannot be written, and the empty string once they are; once for each change.
 	Report func(gateway ir.Name, problem string)
 	Log    *slog.Logger
 	// Installation is which of several installations this is, see [ir.Installation].
 	Installation string
-	// Ask returns what a proxy at an address answers at [render.LoadedPath]; nil asks over HTTP.
+	// Ask returns what a proxy at an address answers at [layout.LoadedPath]; nil asks over HTTP.
 	Ask func(ctx context.Context, address string) (string, error)
 }
 
@@ -50,81 +50,82 @@ type Config struct {
 type Plane struct {
 	Config
 	now   func() time.Time
-	tasks *tasks.Tasks[ir.Name]
+	queue *leaderqueue.Queue[ir.Name]
 
 	mu sync.Mutex
 	// wanted are the Gateways whose proxies are to be supplied by files, and known all that exist and have proxies.
 	wanted map[ir.Name]ir.Gateway
 	known  map[ir.Name]ir.Gateway
-	// supplies are those that files have been written for. One worker at a time has one.
-	supplies map[ir.Name]*supply
-	// left are fleets that have files and should not.
-	left map[ir.Name]map[string]bool
+	// rollouts are those of Gateways with files. One worker at a time uses a rollout.
+	rollouts map[ir.Name]*rollout
+	// staleFleets are fleets that have files and should not.
+	staleFleets map[ir.Name]map[string]bool
 	// users are the Gateways that use each load assignment.
 	users map[string]map[ir.Name]bool
 	pods  pods
-	// fronts are the Gateways whose proxies a Service leads to, or led to as long as there are files left.
-	fronts map[types.NamespacedName]map[ir.Name]bool
+	// byService are the Gateways whose proxies a Service leads to, or led to as long as there are files left.
+	byService map[types.NamespacedName]map[ir.Name]bool
 }
 
 var _ dataplane.Plane = (*Plane)(nil)
 
-// New makes a plane to which nothing has been said yet.
+// New returns a plane without any Gateways.
 func New(config Config) *Plane {
 	if config.Ask == nil {
 		config.Ask = ask
 	}
 	return &Plane{
-		Config: config, now: time.Now, tasks: tasks.New[ir.Name]("files", workers, config.Log),
-		wanted: map[ir.Name]ir.Gateway{}, known: map[ir.Name]ir.Gateway{}, supplies: map[ir.Name]*supply{}, left: map[ir.Name]map[string]bool{},
-		users: map[string]map[ir.Name]bool{}, pods: newPods(), fronts: map[types.NamespacedName]map[ir.Name]bool{},
+		Config: config, now: time.Now, queue: leaderqueue.New[ir.Name]("files", workers, config.Log),
+		wanted: map[ir.Name]ir.Gateway{}, known: map[ir.Name]ir.Gateway{}, rollouts: map[ir.Name]*rollout{},
+		staleFleets: map[ir.Name]map[string]bool{},
+		users:       map[string]map[ir.Name]bool{}, pods: newPods(), byService: map[types.NamespacedName]map[ir.Name]bool{},
 	}
 }
 
-// Serve says how a Gateway is to be supplied. One that was supplied by files before goes on to be until none of its proxies reads them.
+// Serve sets the delivery of a Gateway. Files of one that used them before are kept up to date until none of its proxies reads them.
 func (p *Plane) Serve(gateway ir.Gateway) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if before, ok := p.known[gateway.Name]; ok && before.Fleet.Name != gateway.Fleet.Name {
-		p.leave(gateway.Name, before.Fleet.Name)
+		p.markStale(gateway.Name, before.Fleet.Name)
 	}
 	p.known[gateway.Name] = gateway
-	p.front(gateway.Name, gateway.Fleet.Name)
+	p.indexService(gateway.Name, gateway.Fleet.Name)
 	if gateway.Fleet.Delivery == ir.Files {
 		p.wanted[gateway.Name] = gateway
-		delete(p.left[gateway.Name], gateway.Fleet.Name)
+		delete(p.staleFleets[gateway.Name], gateway.Fleet.Name)
 	} else if _, before := p.wanted[gateway.Name]; before {
 		delete(p.wanted, gateway.Name)
-		p.leave(gateway.Name, gateway.Fleet.Name)
+		p.markStale(gateway.Name, gateway.Fleet.Name)
 	}
-	p.tasks.Add(gateway.Name)
+	p.queue.Add(gateway.Name)
 }
 
-func (p *Plane) leave(gateway ir.Name, fleet string) {
-	if p.left[gateway] == nil {
-		p.left[gateway] = map[string]bool{}
+func (p *Plane) markStale(gateway ir.Name, fleet string) {
+	if p.staleFleets[gateway] == nil {
+		p.staleFleets[gateway] = map[string]bool{}
 	}
-	p.left[gateway][fleet] = true
-	p.front(gateway, fleet)
+	p.staleFleets[gateway][fleet] = true
+	p.indexService(gateway, fleet)
 }
 
 // Leave forgets a Gateway that is gone. Its objects leave with it, for it owns them.
 func (p *Plane) Leave(gateway ir.Name) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forgetFronts(gateway)
+	p.unindexServices(gateway)
 	delete(p.wanted, gateway)
 	delete(p.known, gateway)
-	delete(p.left, gateway)
-	p.tasks.Add(gateway)
+	delete(p.staleFleets, gateway)
+	p.queue.Add(gateway)
 }
 
-// Apply has the files of Gateways that changed written. What has changed is read from the source, which also names the states.
-func (p *Plane) Apply(changes []xds.Change) map[string]string {
+// Apply queues the Gateways that changed. The changes are read from the source, which also names the states.
+func (p *Plane) Apply(changes []xds.Change) map[xds.GroupID]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, change := range changes {
-		p.touch(ir.ParseName(change.Group))
+		p.touch(ir.Name(change.Group))
 	}
 	return nil
 }
@@ -141,18 +142,18 @@ func (p *Plane) ApplyEndpoints(changes map[string]*xds.Resource) {
 }
 
 func (p *Plane) touch(gateway ir.Name) {
-	if p.supplies[gateway] != nil {
-		p.tasks.AddAfter(gateway, gather)
+	if p.rollouts[gateway] != nil {
+		p.queue.AddAfter(gateway, batchDelay)
 	}
 }
 
 // Start works until the context ends. It can be started again, and then trusts nothing that it knew: another leader may have been at work.
 func (p *Plane) Start(ctx context.Context) error {
 	var finding sync.WaitGroup
-	p.tasks.Run(ctx, func() {
+	p.queue.Run(ctx, func() {
 		p.begin()
-		finding.Go(func() { p.findLeft(ctx) })
-	}, p.attend)
+		finding.Go(func() { p.findStale(ctx) })
+	}, p.reconcile)
 	finding.Wait()
 	p.end()
 	return nil
@@ -162,54 +163,54 @@ func (p *Plane) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for name := range p.known {
-		p.tasks.Add(name)
+		p.queue.Add(name)
 	}
 }
 
 func (p *Plane) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.supplies {
+	for _, s := range p.rollouts {
 		s.forgetPods(p.Observer)
 	}
-	p.supplies, p.users = map[ir.Name]*supply{}, map[string]map[ir.Name]bool{}
+	p.rollouts, p.users = map[ir.Name]*rollout{}, map[string]map[ir.Name]bool{}
 }
 
-// attend does what there is to do for one Gateway.
-func (p *Plane) attend(ctx context.Context, name ir.Name) error {
-	s := p.take(name)
+// reconcile does what there is to do for one Gateway.
+func (p *Plane) reconcile(ctx context.Context, name ir.Name) error {
+	s := p.acquire(name)
 	if s == nil {
 		return p.clean(ctx, name)
 	}
-	again, err := p.supply(ctx, s)
+	again, err := p.step(ctx, s)
 	if ctx.Err() == nil {
-		p.tell(s, err)
+		p.reportProblem(s, err)
 	}
 	if err != nil {
 		return err
 	}
 	if again > 0 {
-		p.tasks.AddAfter(name, again)
+		p.queue.AddAfter(name, again)
 	}
 	return p.clean(ctx, name)
 }
 
-// take gives what is known of a Gateway that is supplied by files, and nil if it should not be.
-func (p *Plane) take(name ir.Name) *supply {
+// acquire gives what is known of a Gateway that is supplied by files, and nil if it should not be.
+func (p *Plane) acquire(name ir.Name) *rollout {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	gateway, wanted := p.wanted[name]
-	s := p.supplies[name]
+	s := p.rollouts[name]
 	if !wanted {
 		// Files go on being written for proxies that still read them.
-		if s != nil && p.left[name][s.gateway.Fleet.Name] && s.reads {
+		if s != nil && p.staleFleets[name][s.gateway.Fleet.Name] && s.reads {
 			s.leaving, s.pods = true, p.pods.of(s.gateway)
 			return s
 		}
 		if s != nil {
 			s.forgetPods(p.Observer)
 			p.use(name, nil)
-			delete(p.supplies, name)
+			delete(p.rollouts, name)
 		}
 		return nil
 	}
@@ -217,8 +218,8 @@ func (p *Plane) take(name ir.Name) *supply {
 		if s != nil {
 			s.forgetPods(p.Observer)
 		}
-		s = newSupply()
-		p.supplies[name] = s
+		s = newRollout()
+		p.rollouts[name] = s
 	}
 	s.gateway, s.leaving, s.pods = gateway, false, p.pods.of(gateway)
 	return s
@@ -242,8 +243,8 @@ func (p *Plane) use(gateway ir.Name, assignments []string) {
 	}
 }
 
-// tell logs and reports a problem, or its end, once for each change.
-func (p *Plane) tell(s *supply, err error) {
+// reportProblem logs and reports a problem, or its end, once for each change.
+func (p *Plane) reportProblem(s *rollout, err error) {
 	problem := ""
 	if err != nil {
 		problem = err.Error()
@@ -264,17 +265,17 @@ func (p *Plane) tell(s *supply, err error) {
 func (p *Plane) clean(ctx context.Context, name ir.Name) error {
 	p.mu.Lock()
 	gateway, exists := p.known[name]
-	fleets := slices.Sorted(maps.Keys(p.left[name]))
-	supplied := p.supplies[name]
+	fleets := slices.Sorted(maps.Keys(p.staleFleets[name]))
+	served := p.rollouts[name]
 	p.mu.Unlock()
 	for _, fleet := range fleets {
-		if !exists || supplied != nil && supplied.gateway.Fleet.Name == fleet {
+		if !exists || served != nil && served.gateway.Fleet.Name == fleet {
 			continue
 		}
 		old := gateway
 		old.Fleet.Name = fleet
 		if p.anyReads(ctx, old) {
-			p.tasks.AddAfter(name, lookAgain)
+			p.queue.AddAfter(name, pollLater)
 			continue
 		}
 		if err := p.remove(ctx, old); err != nil {
@@ -285,41 +286,41 @@ func (p *Plane) clean(ctx context.Context, name ir.Name) error {
 		}
 		p.Log.Info("files removed", "gateway", name.String(), "fleet", fleet)
 		p.mu.Lock()
-		delete(p.left[name], fleet)
+		delete(p.staleFleets[name], fleet)
 		if p.known[name].Fleet.Name != fleet {
-			p.forgetFront(name, fleet)
+			p.unindexService(name, fleet)
 		}
 		p.mu.Unlock()
 	}
 	return nil
 }
 
-// findLeft finds what an earlier leader left. It goes on until it has succeeded.
-func (p *Plane) findLeft(ctx context.Context) {
-	tasks.Insist(ctx, func() error {
+// findStale finds what an earlier leader left. It retries until it succeeds.
+func (p *Plane) findStale(ctx context.Context) {
+	leaderqueue.RetryUntilSuccess(ctx, func() error {
 		found, err := p.list(ctx)
 		if err == nil {
-			p.mark(found)
+			p.markFound(found)
 		}
 		return err
 	}, func(err error) {
-		p.Log.Error("files that are no longer wanted can not be found, trying again", "error", err)
+		p.Log.Error("files that are no longer wanted cannot be found, trying again", "error", err)
 	})
 }
 
-// mark notes which fleets have files and should not.
-func (p *Plane) mark(found map[ir.Name]map[string]bool) {
+// markFound notes which fleets have files and should not.
+func (p *Plane) markFound(found map[ir.Name]map[string]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for gateway, fleets := range found {
 		for fleet := range fleets {
 			if p.wanted[gateway].Fleet.Name != fleet {
-				p.leave(gateway, fleet)
-				p.tasks.Add(gateway)
+				p.markStale(gateway, fleet)
+				p.queue.Add(gateway)
 			}
 		}
 	}
 }
 
 // Directory is where proxies find the files.
-const Directory = render.FilesDirectory
+const Directory = layout.Directory

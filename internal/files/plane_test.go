@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/gatewright/gatewright/internal/files/layout"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/xds"
@@ -38,7 +39,7 @@ func exampleGateway() ir.Gateway {
 
 // cluster is a Kubernetes with one proxy, whose kubelet looks after it when the pod changes, and now and then by itself.
 type cluster struct {
-	*world
+	*fixture
 	client.Client
 	plane *Plane
 
@@ -67,7 +68,7 @@ func newCluster(t *testing.T) *cluster {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{world: newWorld(t), delivery: ir.Files, dice: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same every time
+	c := &cluster{fixture: newFixture(t), delivery: ir.Files, dice: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same every time
 	c.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "proxy"}},
 	).Build(), interceptor.Funcs{
@@ -93,7 +94,7 @@ func newCluster(t *testing.T) *cluster {
 			if c.delivery != ir.Files {
 				return "", errNoFiles
 			}
-			return loadedID(c.files[render.LoadedFile]), nil
+			return loadedID(c.files[layout.Loaded]), nil
 		},
 	})
 	return c
@@ -129,7 +130,7 @@ func (c *cluster) start(t *testing.T) {
 // sync is what a kubelet does.
 func (c *cluster) sync() {
 	files, _, err := c.plane.read(context.Background(), exampleGateway())
-	if err != nil || files[render.LoadedFile] == nil {
+	if err != nil || files[layout.Loaded] == nil {
 		return
 	}
 	c.mu.Lock()
@@ -141,14 +142,14 @@ func (c *cluster) sync() {
 // missing is what the virtual hosts of the proxy would not find.
 func missing(files map[string][]byte) []string {
 	clusters := map[string]*clusterv3.Cluster{}
-	for _, packed := range resources(files[render.ClustersFile]) {
+	for _, packed := range resources(files[layout.Clusters]) {
 		each := &clusterv3.Cluster{}
 		_ = packed.UnmarshalTo(each)
 		clusters[each.GetName()] = each
 	}
 	var problems []string
 	for name, file := range files {
-		if !strings.HasPrefix(name, string(render.RouteTableFiles)) {
+		if !strings.HasPrefix(name, string(layout.RouteTables)) {
 			continue
 		}
 		table := &routev3.RouteConfiguration{}
@@ -157,7 +158,9 @@ func missing(files map[string][]byte) []string {
 			each := clusters["team/"+host.GetName()+"/80"]
 			if each == nil {
 				problems = append(problems, "no cluster for "+host.GetName())
-			} else if path := each.GetEdsClusterConfig().GetEdsConfig().GetPathConfigSource().GetPath(); files[strings.TrimPrefix(path, render.FilePath(Directory, ""))] == nil {
+			} else if path := each.GetEdsClusterConfig().GetEdsConfig().GetPathConfigSource().GetPath(); files[strings.TrimPrefix(
+				path, layout.Path(Directory, ""),
+			)] == nil {
 				problems = append(problems, "no endpoints for "+host.GetName())
 			}
 		}
@@ -195,11 +198,11 @@ func (c *cluster) ready() {
 }
 
 // remove takes a backend and its host away, both at once.
-func (w *world) remove(name string) {
+func (w *fixture) remove(name string) {
 	w.t.Helper()
 	w.cache.Apply([]xds.Change{
-		{Group: gatewayName, Type: xds.VirtualHost, Table: gatewayName + "/443", Name: name},
-		{Group: gatewayName, Type: xds.Cluster, Name: "team/" + name + "/80"},
+		{Group: group, Type: xds.VirtualHost, Table: gatewayName + "/443", Name: name},
+		{Group: group, Type: xds.Cluster, Name: "team/" + name + "/80"},
 	})
 }
 
@@ -208,7 +211,7 @@ func (c *cluster) expect(t *testing.T) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	snapshot := c.cache.Snapshot(gatewayName)
+	snapshot := c.cache.Snapshot(group)
 	got, err := readContent(c.files)
 	if err != nil || !got.equal(c.content()) {
 		t.Errorf("the proxy has files %v, want %v (%v)", slices.Sorted(maps.Keys(c.files)), slices.Sorted(maps.Keys(c.content().all())), err)
@@ -240,7 +243,7 @@ func TestChangesArriveInOrder(t *testing.T) {
 			} else {
 				c.remove(name)
 			}
-			c.plane.Apply([]xds.Change{{Group: gatewayName}})
+			c.plane.Apply([]xds.Change{{Group: group}})
 			time.Sleep(c.random(3 * time.Second))
 			if round%10 == 9 {
 				time.Sleep(30 * time.Second)
@@ -262,7 +265,7 @@ func TestNothingIsWrittenTwice(t *testing.T) {
 		time.Sleep(time.Minute)
 		before := c.writes
 		c.plane.Serve(exampleGateway())
-		c.plane.Apply([]xds.Change{{Group: gatewayName}})
+		c.plane.Apply([]xds.Change{{Group: group}})
 		time.Sleep(time.Minute)
 		if c.writes != before {
 			t.Errorf("%d objects were written although nothing changed", c.writes-before)
@@ -279,7 +282,7 @@ func TestNothingIsWrittenTwice(t *testing.T) {
 	})
 }
 
-func TestFilesGoWhenNobodyReadsThem(t *testing.T) {
+func TestFilesGoWhenNoProxyReadsThem(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -295,7 +298,7 @@ func TestFilesGoWhenNobodyReadsThem(t *testing.T) {
 		c.plane.Serve(gateway)
 		c.backend("b")
 		c.scoped()
-		c.plane.Apply([]xds.Change{{Group: gatewayName}})
+		c.plane.Apply([]xds.Change{{Group: group}})
 		time.Sleep(time.Minute)
 		c.mu.Lock()
 		got, err := readContent(c.files)
@@ -314,18 +317,22 @@ func TestFilesGoWhenNobodyReadsThem(t *testing.T) {
 	})
 }
 
-func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
+func TestAnObjectOfAnotherOwnerIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fleetName + "-clusters"}, Data: map[string]string{"a": "b"}}
+		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: fleetName + "-clusters",
+		}, Data: map[string]string{"a": "b"}}
 		if err := c.Create(t.Context(), theirs); err != nil {
 			t.Fatal(err)
 		}
 		c.plane.Serve(exampleGateway())
 		c.start(t)
 		time.Sleep(time.Minute)
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || theirs.Data["a"] != "b" || len(theirs.BinaryData) > 0 {
+		if err := c.Get(
+			t.Context(), client.ObjectKeyFromObject(theirs), theirs,
+		); err != nil || theirs.Data["a"] != "b" || len(theirs.BinaryData) > 0 {
 			t.Errorf("it was changed to %v (%v)", theirs, err)
 		}
 		if len(c.reports) != 1 || !strings.Contains(c.reports[0], fleetName+"-clusters") {

@@ -19,17 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gatewright/gatewright/internal/files/layout"
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
 const (
-	// answerTime is how long a proxy may take to say what it has read.
+	// answerTime is how long a proxy may take to return what it has loaded.
 	answerTime = time.Second
-	// nudgePause is how often a pod is changed that has not read what was written.
-	nudgePause = 2 * time.Second
-	// lookAnnotation on a pod is for which files its kubelet was last asked to look after it.
-	lookAnnotation = "gatewright.dev/files"
+	// touchPause is how often a pod is changed that has not read what was written.
+	touchPause = 2 * time.Second
+	// touchAnnotation on a pod names the files for which it was last touched.
+	touchAnnotation = "gatewright.dev/files"
 )
 
 // pod is a proxy, as the EndpointSlices of its fleet have it.
@@ -95,7 +97,7 @@ func (p *Plane) Endpoints(namespace, name string, slice *discoveryv1.EndpointSli
 	var own []pod
 	for _, endpoint := range slice.Endpoints {
 		is := func(condition *bool) bool { return condition != nil && *condition }
-		// The kubelet does not look after the files of a pod that is to end.
+		// The kubelet does not update the files of a pod that terminates.
 		if endpoint.TargetRef != nil && endpoint.TargetRef.Kind == "Pod" && len(endpoint.Addresses) > 0 && !is(endpoint.Conditions.Terminating) {
 			own = append(own, pod{endpoint.TargetRef.Name, endpoint.Addresses[0], is(endpoint.Conditions.Ready)})
 		}
@@ -104,48 +106,48 @@ func (p *Plane) Endpoints(namespace, name string, slice *discoveryv1.EndpointSli
 	p.touchService(service)
 }
 
-// touchService has the Gateways looked at again that a Service leads to, or once led to.
+// touchService queues the Gateways whose proxies a Service selects, or once selected.
 func (p *Plane) touchService(service types.NamespacedName) {
-	for name := range p.fronts[service] {
-		if gateway, ok := p.known[name]; ok && (gateway.Fleet.Name == service.Name || p.left[name][service.Name]) {
-			p.tasks.AddAfter(name, gather)
+	for name := range p.byService[service] {
+		if gateway, ok := p.known[name]; ok && (gateway.Fleet.Name == service.Name || p.staleFleets[name][service.Name]) {
+			p.queue.AddAfter(name, batchDelay)
 		}
 	}
 }
 
-// front notes that a Service leads to the proxies of a Gateway, or once did.
-func (p *Plane) front(gateway ir.Name, fleet string) {
+// indexService notes that a Service leads to the proxies of a Gateway, or once did.
+func (p *Plane) indexService(gateway ir.Name, fleet string) {
 	service := types.NamespacedName{Namespace: gateway.Namespace, Name: fleet}
-	if p.fronts[service] == nil {
-		p.fronts[service] = map[ir.Name]bool{}
+	if p.byService[service] == nil {
+		p.byService[service] = map[ir.Name]bool{}
 	}
-	p.fronts[service][gateway] = true
+	p.byService[service][gateway] = true
 }
 
-// forgetFronts forgets the Services of a Gateway that is gone.
-func (p *Plane) forgetFronts(gateway ir.Name) {
-	fleets := slices.Collect(maps.Keys(p.left[gateway]))
+// unindexServices forgets the Services of a Gateway that is gone.
+func (p *Plane) unindexServices(gateway ir.Name) {
+	fleets := slices.Collect(maps.Keys(p.staleFleets[gateway]))
 	if known, ok := p.known[gateway]; ok {
 		fleets = append(fleets, known.Fleet.Name)
 	}
 	for _, fleet := range fleets {
-		p.forgetFront(gateway, fleet)
+		p.unindexService(gateway, fleet)
 	}
 }
 
-func (p *Plane) forgetFront(gateway ir.Name, fleet string) {
+func (p *Plane) unindexService(gateway ir.Name, fleet string) {
 	service := types.NamespacedName{Namespace: gateway.Namespace, Name: fleet}
-	delete(p.fronts[service], gateway)
-	if len(p.fronts[service]) == 0 {
-		delete(p.fronts, service)
+	delete(p.byService[service], gateway)
+	if len(p.byService[service]) == 0 {
+		delete(p.byService, service)
 	}
 }
 
 // errNoFiles is that a proxy is not supplied by files.
 var errNoFiles = errors.New("the proxy does not read files")
 
-// look asks proxies what they have read, and has the kubelets of those that are behind look after them again.
-func (p *Plane) look(ctx context.Context, s *supply) {
+// pollPods requests from each proxy what it has loaded, and touches the pods that are behind.
+func (p *Plane) pollPods(ctx context.Context, s *rollout) {
 	answers := p.askAll(ctx, s.pods)
 	s.reads = false
 	for i, each := range s.pods {
@@ -159,8 +161,8 @@ func (p *Plane) look(ctx context.Context, s *supply) {
 			number = s.numberOf(answer.id)
 		case !known:
 			number = -1
-		case p.now().Sub(s.moved[each.name]) >= patience:
-			// It can not be asked, but its kubelet must have been there.
+		case p.now().Sub(s.moved[each.name]) >= assumeLoadedAfter:
+			// It does not answer, but its kubelet must have updated the files.
 			number = s.last
 		}
 		if !known || number != before || number == s.last {
@@ -169,7 +171,7 @@ func (p *Plane) look(ctx context.Context, s *supply) {
 		s.loaded[each.name], s.reads = number, true
 	}
 	if len(s.writes) > 0 && len(s.behind()) > 0 {
-		p.nudge(ctx, s)
+		p.touchPods(ctx, s)
 	}
 }
 
@@ -194,7 +196,7 @@ func (p *Plane) askAll(ctx context.Context, pods []pod) []answer {
 	return answers
 }
 
-// anyReads says whether a proxy of a fleet reads files, as far as can be known.
+// anyReads reports whether a proxy of a fleet reads files, or may read them.
 func (p *Plane) anyReads(ctx context.Context, gateway ir.Gateway) bool {
 	p.mu.Lock()
 	own := p.pods.of(gateway)
@@ -202,24 +204,31 @@ func (p *Plane) anyReads(ctx context.Context, gateway ir.Gateway) bool {
 	return slices.ContainsFunc(p.askAll(ctx, own), func(a answer) bool { return !errors.Is(a.err, errNoFiles) })
 }
 
-// nudge changes the pods that have not read the last write, since a kubelet looks after the files of a pod at once when that changes, and
-// within 90 seconds otherwise.
-func (p *Plane) nudge(ctx context.Context, s *supply) {
+// touchPods changes the pods that have not read the last write, since a kubelet looks after the files of a pod at once when that
+// changes, and within 90 seconds otherwise.
+func (p *Plane) touchPods(ctx context.Context, s *rollout) {
 	for _, each := range s.pods {
-		if loaded, reads := s.loaded[each.name]; each.ready && (!reads || loaded >= s.last) || p.now().Sub(s.nudged[each.name]) < nudgePause {
+		if loaded, reads := s.loaded[each.name]; each.ready && (!reads || loaded >= s.last) || p.now().Sub(s.touched[each.name]) < touchPause {
 			continue
 		}
-		s.nudged[each.name] = p.now()
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, lookAnnotation, fmt.Sprintf("%s %d", s.writes[len(s.writes)-1].id[:8], p.now().UnixMilli()))
+		s.touched[each.name] = p.now()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, touchAnnotation, fmt.Sprintf(
+			"%s %d", s.writes[len(s.writes)-1].id[:8], p.now().UnixMilli(),
+		))
 		object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.gateway.Name.Namespace, Name: each.name}}
-		if err := client.IgnoreNotFound(p.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))); err != nil && ctx.Err() == nil {
-			p.Log.Warn("a proxy learns of its new files only when its kubelet looks after it by itself", "gateway", s.gateway.Name.String(), "pod", each.name, "error", err)
+		if err := client.IgnoreNotFound(p.Client.Patch(ctx, object, client.RawPatch(
+			types.MergePatchType, patch,
+		))); err != nil && ctx.Err() == nil {
+			p.Log.Warn(
+				"cannot touch a pod, so its kubelet updates the files later", "gateway", s.gateway.Name.String(), "pod",
+				each.name, "error", err,
+			)
 		}
 	}
 }
 
-// asker keeps no connection: a proxy is asked now and then. It goes nowhere that a proxy sends it.
-var asker = &http.Client{
+// loadedClient keeps no connections, because requests are rare, and follows no redirects.
+var loadedClient = &http.Client{
 	Transport:     &http.Transport{DisableKeepAlives: true, Proxy: nil},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
@@ -229,7 +238,7 @@ const maxAnswer = 256
 
 // ask asks over HTTP.
 func ask(ctx context.Context, address string) (string, error) {
-	return askAt(ctx, "http://"+net.JoinHostPort(address, strconv.Itoa(render.ReadyPort))+render.LoadedPath)
+	return askAt(ctx, "http://"+net.JoinHostPort(address, strconv.Itoa(bootstrap.ReadyPort))+layout.LoadedPath)
 }
 
 func askAt(ctx context.Context, url string) (string, error) {
@@ -237,7 +246,7 @@ func askAt(ctx context.Context, url string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking a proxy: %w", err)
 	}
-	response, err := asker.Do(request)
+	response, err := loadedClient.Do(request)
 	if err != nil {
 		return "", fmt.Errorf("asking a proxy: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-func TestAProxyCanNotSendUsElsewhere(t *testing.T) {
+func TestAProxyCannotSendUsElsewhere(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int32
 	secret := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
@@ -79,13 +79,13 @@ func TestServicesOfGatewaysThatAreGoneAreForgotten(t *testing.T) {
 	moved := gateway
 	moved.Fleet.Name = "edge-other"
 	p.Serve(moved)
-	if len(p.fronts) != 2 {
-		t.Errorf("after a change of class there are %v", p.fronts)
+	if len(p.byService) != 2 {
+		t.Errorf("after a change of class there are %v", p.byService)
 	}
 	p.Leave(gateway.Name)
 	p.Endpoints(gateway.Name.Namespace, "slice", sliceOf(gateway.Fleet.Name, "Pod"))
 	p.Endpoints(gateway.Name.Namespace, "slice", nil)
-	if len(p.fronts)+len(p.pods.slices)+len(p.pods.services) != 0 {
-		t.Errorf("there are %v and %v", p.fronts, p.pods)
+	if len(p.byService)+len(p.pods.slices)+len(p.pods.services) != 0 {
+		t.Errorf("there are %v and %v", p.byService, p.pods)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// claims is what a token says of itself. It proves nothing before the API server has accepted the token; until then it spares the API server
-// those that can not be right.
+// claims are those of a token that was not verified. They prove nothing; they only spare the API server a review of tokens that cannot be
+// valid.
 type claims struct {
 	audiences []string
 	expires   time.Time

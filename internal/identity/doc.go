@@ -1,4 +1,5 @@
-// Package identity finds out who calls the xDS server: a token is checked by the API server, and what it proves is looked up in what the control plane knows of its fleets.
-// Enter at [New] and [Verifier.Authenticate]; [Fleets] is filled by whoever knows the Gateways and their Deployments.
-// It must not know what a proxy is given, and must not believe anything that a caller says of itself.
+// Package identity authenticates callers of the xDS server: the API server reviews their token, and [Fleets] maps the ServiceAccount to a
+// Gateway.
+// Enter at [New] and [Verifier.Authenticate]; the wiring fills [Fleets] with Gateways and Deployments.
+// It must not know the configuration of proxies, and must not trust what callers claim about themselves.
 package identity

@@ -43,7 +43,7 @@ import (
 const (
 	deltaCall  = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 	serverName = "gatewright-xds.gatewright-system.svc"
-	patience   = 20 * time.Second
+	timeout    = 20 * time.Second
 )
 
 // calls are every call of every service that Envoy's API has for those who are configured.
@@ -82,7 +82,7 @@ func serve(t *testing.T, verifier *Verifier) func(*testing.T) *grpc.ClientConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache.Apply([]xds.Change{{Group: "shop/edge", Type: xds.Cluster, Name: "hush", Resource: secret}})
+	cache.Apply([]xds.Change{{Group: xds.GroupID{Namespace: "shop", Name: "edge"}, Type: xds.Cluster, Name: "hush", Resource: secret}})
 	cache.Open()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -115,9 +115,11 @@ func serve(t *testing.T, verifier *Verifier) func(*testing.T) *grpc.ClientConn {
 }
 
 // call sends requests, each when the one before was answered, and gives the number of answers and how the call ended.
-func call(t *testing.T, connection *grpc.ClientConn, name string, method protoreflect.MethodDescriptor, token string, nodes ...*corev3.Node) (int, error) {
+func call(
+	t *testing.T, connection *grpc.ClientConn, name string, method protoreflect.MethodDescriptor, token string, nodes ...*corev3.Node,
+) (int, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", token)
@@ -127,7 +129,9 @@ func call(t *testing.T, connection *grpc.ClientConn, name string, method protore
 		return 0, err
 	}
 	for i, node := range nodes {
-		request, err := proto.Marshal(&discoveryv3.DeltaDiscoveryRequest{Node: node, TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"})
+		request, err := proto.Marshal(
+			&discoveryv3.DeltaDiscoveryRequest{Node: node, TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,14 +174,26 @@ func TestEveryCallIsAuthorised(t *testing.T) {
 		{"no token", "", []*corev3.Node{right}, codes.Unauthenticated, 0},
 		{"a password", "Basic aGk6aG8=", []*corev3.Node{right}, codes.Unauthenticated, 0},
 		{"a foreign token", "Bearer " + api.good(edge, "x") + "foreign", []*corev3.Node{right}, codes.Unauthenticated, 0},
-		{"an expired token", "Bearer " + api.token(proxy, time.Now().Add(-time.Minute), `["`+audience+`"]`), []*corev3.Node{right}, codes.Unauthenticated, 0},
+		{
+			"an expired token", "Bearer " + api.token(proxy, time.Now().Add(-time.Minute), `["`+audience+`"]`),
+			[]*corev3.Node{right},
+			codes.Unauthenticated, 0,
+		},
 		{"a token for another audience", "Bearer " + api.token(proxy, hour, `["api"]`), []*corev3.Node{right}, codes.Unauthenticated, 0},
-		{"a token of another ServiceAccount", "Bearer " + api.good(ServiceAccount{"shop", "default"}, "edge-1"), []*corev3.Node{right}, codes.PermissionDenied, 0},
+		{
+			"a token of another ServiceAccount", "Bearer " + api.good(ServiceAccount{"shop", "default"}, "edge-1"),
+			[]*corev3.Node{right},
+			codes.PermissionDenied, 0,
+		},
 		{"a token of a peer", "Bearer " + api.good(system, "gatewright-1"), []*corev3.Node{right}, codes.PermissionDenied, 0},
 		{"another node id", as("edge-3"), []*corev3.Node{{Id: "edge-2", Cluster: "shop/edge"}}, codes.PermissionDenied, 0},
 		{"another node cluster", as("edge-4"), []*corev3.Node{{Id: "edge-4", Cluster: "shop/other"}}, codes.PermissionDenied, 0},
 		{"a node that says nothing", as("edge-5"), []*corev3.Node{{}}, codes.PermissionDenied, 0},
-		{"a node that changes", as("edge-6"), []*corev3.Node{{Id: "edge-6", Cluster: "shop/edge"}, {Id: "edge-2", Cluster: "shop/edge"}}, codes.PermissionDenied, 1},
+		{
+			"a node that changes", as("edge-6"),
+			[]*corev3.Node{{Id: "edge-6", Cluster: "shop/edge"}, {Id: "edge-2", Cluster: "shop/edge"}},
+			codes.PermissionDenied, 1,
+		},
 		{"a node that moves", as("edge-7"), []*corev3.Node{nil, {Id: "edge-7", Cluster: "shop/other"}}, codes.PermissionDenied, 1},
 	}
 	all := calls()
@@ -212,7 +228,7 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	verifier, api := newVerifier()
 	connection := serve(t, verifier)(t)
 	token := api.token(Review{Account: edge, Pod: "edge-1"}, time.Now().Add(2*time.Second), `["`+audience+`"]`)
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), patience)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), timeout)
 	defer cancel()
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {
@@ -229,15 +245,17 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	}
 }
 
-func TestAReplicaThatCanNotTellHangsUp(t *testing.T) {
+func TestAReplicaThatCannotReviewATokenClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	verifier, api := newVerifier()
 	connection := serve(t, verifier)(t)
 	api.fail(errors.New("no route to host"))
-	if _, err := call(t, connection, deltaCall, calls()[deltaCall], "Bearer "+api.good(edge, "edge-1"), nil); status.Code(err) != codes.Unavailable {
+	if _, err := call(
+		t, connection, deltaCall, calls()[deltaCall], "Bearer "+api.good(edge, "edge-1"), nil,
+	); status.Code(err) != codes.Unavailable {
 		t.Errorf("the call ended with %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if !connection.WaitForStateChange(ctx, connectivity.Ready) {
 		t.Error("the connection stayed, and with it the proxy")

@@ -10,19 +10,19 @@ import (
 type Owner struct {
 	Gateway ir.Name
 	UID     string
-	// Leaving says that the workload is being deleted.
+	// Leaving reports that the workload is being deleted.
 	Leaving bool
 }
 
-// Fleets knows whose proxies a ServiceAccount runs. A fleet's objects all have one name, so the ServiceAccount of a pod names the fleet's
-// Deployment; that one belongs to a Gateway, which must be the one that is served now, and not another of its name. So neither names that
-// collide, nor a Gateway that was made anew, nor one that was given another class confuses proxies.
+// Fleets maps ServiceAccounts to the Gateways whose proxies they run. All objects of a fleet have one name, so the ServiceAccount of a
+// pod names the fleet's Deployment. The Deployment's owner is a Gateway, which must be the one that is served now, by UID. So names
+// that collide, a Gateway that was created again, or one with another class are not confused.
 //
-// An owner reference alone proves nothing: everybody who can create Deployments in the Gateway's namespace can write one. So a fleet also
-// has to be where the Gateway's proxies are placed. Within a namespace the name adds nothing, because whoever creates workloads there can
-// run them as any ServiceAccount of it.
+// An owner reference alone proves nothing: anyone who can create Deployments in the Gateway's namespace can write one. So a fleet also has
+// to be in the namespace where the Gateway's proxies are placed. Within a namespace the name adds nothing, because a workload there can run
+// as any ServiceAccount of it.
 type Fleets struct {
-	// system is Gatewright's namespace, where nobody else creates fleets.
+	// system is Gatewright's namespace, where only Gatewright creates fleets.
 	system string
 
 	mu     sync.RWMutex
@@ -33,20 +33,19 @@ type Fleets struct {
 // served is a Gateway that proxies are admitted for.
 type served struct {
 	uid string
-	// wanted is the fleet that the Gateway is to have, with an empty namespace while its placement has never been known.
+	// wanted is the desired fleet of the Gateway, with an empty namespace while its placement has never been known.
 	wanted ServiceAccount
-	// former are fleets in other namespaces that were wanted before. They count until they are deleted, which is when the wanted one
+	// former are fleets in other namespaces that were desired before. They count until they are deleted, which is when the desired one
 	// serves.
 	former map[ServiceAccount]bool
 }
 
-// NewFleets knows nothing yet but Gatewright's namespace.
+// NewFleets returns a Fleets without fleets; system is Gatewright's namespace.
 func NewFleets(system string) *Fleets {
 	return &Fleets{system: system, served: map[ir.Name]served{}, owners: map[ServiceAccount]Owner{}}
 }
 
-// Serve says that a Gateway is served, and by which fleet. Without a namespace the placement is not known now, and what was known of it
-// still holds.
+// Serve sets the desired fleet of a Gateway. Without a namespace its placement is not known now, and the previous one still holds.
 func (f *Fleets) Serve(gateway ir.Name, uid string, wanted ServiceAccount) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,19 +65,19 @@ func (f *Fleets) Serve(gateway ir.Name, uid string, wanted ServiceAccount) {
 	f.served[gateway] = last
 }
 
-// counts says whether a fleet exists, is the Gateway's and is not being deleted.
+// counts reports whether a fleet exists, belongs to the Gateway and is not being deleted.
 func (f *Fleets) counts(fleet ServiceAccount, gateway ir.Name, uid string) bool {
 	return f.owners[fleet] == Owner{Gateway: gateway, UID: uid}
 }
 
-// Leave says that a Gateway is served no more.
+// Leave removes a Gateway that is no longer served.
 func (f *Fleets) Leave(gateway ir.Name) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.served, gateway)
 }
 
-// Run says that a fleet exists, and whose it is.
+// Run records that a fleet exists, and its owner.
 func (f *Fleets) Run(fleet ServiceAccount, owner Owner) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +87,7 @@ func (f *Fleets) Run(fleet ServiceAccount, owner Owner) {
 	f.owners[fleet] = owner
 }
 
-// End says that a fleet is gone.
+// End removes a fleet that is gone.
 func (f *Fleets) End(fleet ServiceAccount) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +95,7 @@ func (f *Fleets) End(fleet ServiceAccount) {
 	delete(f.owners, fleet)
 }
 
-// gateway is the one whose proxies run as the ServiceAccount.
+// gateway returns the Gateway whose proxies run as the ServiceAccount.
 func (f *Fleets) gateway(account ServiceAccount) (ir.Name, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -108,7 +107,7 @@ func (f *Fleets) gateway(account ServiceAccount) (ir.Name, bool) {
 	return owner.Gateway, s.uid != "" && s.uid == owner.UID && f.placed(s, account)
 }
 
-// placed says whether the proxies of a Gateway may run as the ServiceAccount.
+// placed reports whether the proxies of a Gateway may run as the ServiceAccount.
 func (f *Fleets) placed(s served, account ServiceAccount) bool {
 	switch account.Namespace {
 	case f.system, s.wanted.Namespace:

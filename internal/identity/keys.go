@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// KeysPath is where the API server publishes the keys by which tokens are signed.
+	// KeysPath is where the API server publishes the keys that sign tokens.
 	KeysPath = "/openid/v1/jwks"
-	// keysPause is between two attempts to get the keys, so that forged tokens do not cause more.
+	// keysPause is the minimum time between two requests for the keys, so that forged tokens do not cause more.
 	keysPause = 10 * time.Second
-	// keysTimeout is how long they are waited for.
+	// keysTimeout is the timeout of such a request.
 	keysTimeout = 5 * time.Second
 	// maxKeys bounds the answer in bytes; a cluster has a few keys of some hundred bytes.
 	maxKeys = 1 << 20
 )
 
-// KeySource gets the keys by which the tokens of the cluster are signed, as a JSON Web Key Set.
+// KeySource returns the keys that sign the tokens of the cluster, as a JSON Web Key Set.
 type KeySource func(ctx context.Context) ([]byte, error)
 
 // PublishedKeys gets the keys from an address.
@@ -50,21 +50,21 @@ func PublishedKeys(client *http.Client, url string) KeySource {
 	}
 }
 
-// signature is what is known of that of a token.
+// signature is the result of checking the signature of a token.
 type signature uint8
 
 const (
-	// unchecked means that the key is not known, which says nothing of the token: keys may be changing, or not be published.
+	// unchecked means that the key is not known. The token may be valid: keys may be changing, or not be published.
 	unchecked signature = iota
 	genuine
 	forged
 )
 
-// algorithms are those by which tokens of ServiceAccounts are signed.
+// algorithms are those that sign tokens of ServiceAccounts.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
-// keys checks signatures, so that the API server is not asked about tokens that anybody can make. That of a genuine token proves that there
-// was a pod, and not that there is one; so those are reviewed all the same.
+// keys checks signatures, so that the API server does not review forged tokens. A genuine signature proves that there was a pod, not that
+// there still is one, so genuine tokens are reviewed too.
 type keys struct {
 	source KeySource
 	now    func() time.Time
@@ -72,11 +72,11 @@ type keys struct {
 
 	mu    sync.Mutex
 	known jose.JSONWebKeySet
-	// asked is when they were asked for last.
+	// asked is the time of the last request.
 	asked time.Time
 }
 
-// check never waits: what it does not know yet is unchecked.
+// check never waits: a token is unchecked while its key is not known.
 func (k *keys) check(token string) signature {
 	if k.source == nil {
 		return unchecked
@@ -91,7 +91,7 @@ func (k *keys) check(token string) signature {
 			return genuine
 		}
 	}
-	// Another key may have come to have that name.
+	// There may be another key of that name by now.
 	k.refresh()
 	if len(candidates) == 0 {
 		return unchecked
@@ -108,7 +108,7 @@ func (k *keys) candidates(id string) []jose.JSONWebKey {
 	return k.known.Key(id)
 }
 
-// refresh gets the keys anew, unless that was tried a moment ago.
+// refresh requests the keys, unless it has done so a moment ago.
 func (k *keys) refresh() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -129,7 +129,7 @@ func (k *keys) fetch() {
 		err = json.Unmarshal(body, &fetched)
 	}
 	if err != nil {
-		k.log.Debug("the keys of tokens can not be had, the API server is asked about each token", "error", err)
+		k.log.Debug("cannot fetch the keys of tokens, the API server reviews each token", "error", err)
 		return
 	}
 	k.mu.Lock()

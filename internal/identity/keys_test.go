@@ -123,7 +123,7 @@ func TestSignaturesAreCheckedBeforeTheAPIServerIsAsked(t *testing.T) {
 	})
 }
 
-func TestKeysThatChangeLockNobodyOut(t *testing.T) {
+func TestKeysThatChangeRejectNoValidToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		before, after, reused := newSigner(t, "a"), newSigner(t, "b"), newSigner(t, "a")
@@ -170,7 +170,7 @@ func from(ctx context.Context, address string) context.Context {
 	return peer.NewContext(ctx, &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}})
 }
 
-func TestTokensThatAnybodyCanMakeHoldNobodyUp(t *testing.T) {
+func TestForgedTokensDelayNoGenuineOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newSigner(t, "a")
@@ -179,7 +179,7 @@ func TestTokensThatAnybodyCanMakeHoldNobodyUp(t *testing.T) {
 		verifier, api := newChecking(t, p)
 		synctest.Wait()
 		api.hold = make(chan struct{})
-		flood := func(address string) (turnedAway int) {
+		flood := func(address string) (rejected int) {
 			var mu sync.Mutex
 			for i := range 200 {
 				go func() {
@@ -187,25 +187,25 @@ func TestTokensThatAnybodyCanMakeHoldNobodyUp(t *testing.T) {
 					if status.Code(err) == codes.Unavailable {
 						mu.Lock()
 						defer mu.Unlock()
-						turnedAway++
+						rejected++
 					}
 				}()
 			}
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			return turnedAway
+			return rejected
 		}
 		if away := flood("10.0.0.1"); away != 200-maxOfSource {
-			t.Errorf("of one address, %d are turned away", away)
+			t.Errorf("of one address, %d are rejected", away)
 		}
 		if away := flood("10.0.0.2"); away != 200-maxOfSource {
-			t.Errorf("of another address, %d are turned away", away)
+			t.Errorf("of another address, %d are rejected", away)
 		}
 		flood("10.0.0.3")
 		flood("10.0.0.4")
 		if away := flood("10.0.0.5"); away != 200 || verifier.reviews.unchecked.count != maxUnchecked {
-			t.Errorf("when there is no room, %d are turned away, and %d are waited for", away, verifier.reviews.unchecked.count)
+			t.Errorf("when there is no room, %d are rejected, and %d are waited for", away, verifier.reviews.unchecked.count)
 		}
 		if asked := api.count(); asked != maxReviews {
 			t.Errorf("%d reviews are under way", asked)
@@ -230,7 +230,7 @@ func TestTokensThatAnybodyCanMakeHoldNobodyUp(t *testing.T) {
 	})
 }
 
-func TestForgedTokensDoNotShortenThePatienceWithOthers(t *testing.T) {
+func TestForgedTokensDoNotShortenTheTimeoutOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newSigner(t, "a")
@@ -264,6 +264,6 @@ func TestPublishedKeys(t *testing.T) {
 		t.Errorf("got %q, %v", body, err)
 	}
 	if _, err := PublishedKeys(server.Client(), server.URL)(t.Context()); err == nil {
-		t.Error("a refusal is taken for keys")
+		t.Error("a rejection is taken for keys")
 	}
 }

@@ -9,18 +9,18 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// lane is where tokens wait for their review. Those whose signature was checked have one of their own, so that tokens that anybody can make
-// do not hold them up.
+// lane is a queue of tokens that wait for their review. Tokens with a checked signature have their own, so that forged tokens do not delay
+// them.
 type lane struct {
-	// slots are for the reviews under way.
+	// slots limits the reviews in progress.
 	slots chan struct{}
-	// limit is how many tokens may wait or be under way, and limitOfSource how many of them from one address.
+	// limit is the number of tokens that may wait or be under review, and limitOfSource that from one address.
 	limit, limitOfSource int
 
 	// The rest belongs to reviews.
 	count    int
 	bySource map[string]int
-	// failures is how many reviews in a row had no answer.
+	// failures is the number of reviews in a row without an answer.
 	failures int
 }
 
@@ -28,7 +28,7 @@ func newLane(limit, limitOfSource int) *lane {
 	return &lane{slots: make(chan struct{}, maxReviews), limit: limit, limitOfSource: limitOfSource, bySource: map[string]int{}}
 }
 
-// enter takes a place, and says whether there was one.
+// enter takes a place, and reports whether there was one.
 func (l *lane) enter(source string) bool {
 	if l.count >= l.limit || l.bySource[source] >= l.limitOfSource {
 		return false
@@ -45,17 +45,17 @@ func (l *lane) leave(source string) {
 	}
 }
 
-// patience is how long a review is waited for.
-func (l *lane) patience() time.Duration {
+// timeout returns the timeout of a review.
+func (l *lane) timeout() time.Duration {
 	if l.failures >= failuresInARow {
 		return failingTimeout
 	}
 	return reviewTimeout
 }
 
-// review waits for a slot and then for the answer. It says whether there was a slot.
-func (l *lane) review(ctx context.Context, patience time.Duration, ask func(context.Context) (Review, error)) (Review, bool, error) {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+// review waits for a slot and then for the answer. It reports whether there was a slot.
+func (l *lane) review(ctx context.Context, timeout time.Duration, ask func(context.Context) (Review, error)) (Review, bool, error) {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
 	case l.slots <- struct{}{}:
@@ -63,13 +63,13 @@ func (l *lane) review(ctx context.Context, patience time.Duration, ask func(cont
 	case <-waiting.Done():
 		return Review{}, false, fmt.Errorf("too many reviews are under way: %w", waiting.Err())
 	}
-	ctx, cancel = context.WithTimeout(ctx, patience)
+	ctx, cancel = context.WithTimeout(ctx, timeout)
 	defer cancel()
 	review, err := ask(ctx)
 	return review, true, err
 }
 
-// sourceOf is the address that a call comes from, without the port.
+// sourceOf returns the address of the caller, without the port.
 func sourceOf(ctx context.Context) string {
 	caller, ok := peer.FromContext(ctx)
 	if !ok || caller.Addr == nil {

@@ -9,18 +9,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Reviewer asks somebody who knows about a token. An error means that there was no answer.
+// Reviewer reviews tokens. An error means that there was no answer.
 type Reviewer interface {
 	Review(ctx context.Context, token, audience string) (Review, error)
 }
 
-// Review is what is known of a token.
+// Review is the result of the review of a token.
 type Review struct {
-	// Account is whose it is, Pod the name of the one pod that may use it, and Node that of its node, empty if the cluster does not say.
+	// Account is the owner, Pod the name of the pod that the token is bound to, and Node its node, empty if the cluster does not report it.
 	Account   ServiceAccount
 	Pod, Node string
-	// Refusal says why the token proves nothing; empty if it does.
-	Refusal string
+	// Rejection is why the token is not valid, empty if it is.
+	Rejection string
 }
 
 // ServiceAccount is the name of one.
@@ -31,11 +31,11 @@ func (s ServiceAccount) String() string { return s.Namespace + "/" + s.Name }
 // APIServer reviews tokens by TokenReview.
 type APIServer struct{ Client client.Client }
 
-// What the API server says of a token that is bound to a pod.
+// The keys by which the API server describes a token that is bound to a pod.
 const (
 	podNameExtra = "authentication.kubernetes.io/pod-name"
 	podUIDExtra  = "authentication.kubernetes.io/pod-uid"
-	// Kubernetes says it since 1.30.
+	// Since Kubernetes 1.30.
 	nodeNameExtra = "authentication.kubernetes.io/node-name"
 
 	accountPrefix = "system:serviceaccount:"
@@ -47,28 +47,28 @@ func (a APIServer) Review(ctx context.Context, token, audience string) (Review, 
 	if err := a.Client.Create(ctx, review); err != nil {
 		return Review{}, fmt.Errorf("asking the API server about a token: %w", err)
 	}
-	return judge(&review.Status, audience), nil
+	return evaluate(&review.Status, audience), nil
 }
 
-// judge takes from the answer what a token must prove: that it was made for us, for a ServiceAccount, and for one pod that exists.
-func judge(answer *authenticationv1.TokenReviewStatus, audience string) Review {
+// evaluate checks that a token has our audience, and belongs to a ServiceAccount and to one pod that exists.
+func evaluate(answer *authenticationv1.TokenReviewStatus, audience string) Review {
 	if !answer.Authenticated {
 		reason := answer.Error
 		if reason == "" {
 			reason = "it is not known"
 		}
-		return Review{Refusal: "the API server does not accept the token: " + reason}
+		return Review{Rejection: "the API server does not accept the token: " + reason}
 	}
 	if !contains(answer.Audiences, audience) {
-		return Review{Refusal: wrongAudience(answer.Audiences, audience)}
+		return Review{Rejection: wrongAudience(answer.Audiences, audience)}
 	}
 	namespace, name, ok := strings.Cut(strings.TrimPrefix(answer.User.Username, accountPrefix), ":")
 	if !strings.HasPrefix(answer.User.Username, accountPrefix) || !ok {
-		return Review{Refusal: "the token is not that of a ServiceAccount"}
+		return Review{Rejection: "the token is not that of a ServiceAccount"}
 	}
 	pods, uids := answer.User.Extra[podNameExtra], answer.User.Extra[podUIDExtra]
 	if len(pods) != 1 || pods[0] == "" || len(uids) != 1 || uids[0] == "" {
-		return Review{Refusal: "the token is not bound to a pod; use one that is projected into the pod"}
+		return Review{Rejection: "the token is not bound to a pod; use one that is projected into the pod"}
 	}
 	review := Review{Account: ServiceAccount{Namespace: namespace, Name: name}, Pod: pods[0]}
 	if nodes := answer.User.Extra[nodeNameExtra]; len(nodes) == 1 {

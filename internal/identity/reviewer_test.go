@@ -39,19 +39,19 @@ func TestTheAPIServersAnswer(t *testing.T) {
 			"a token that is refused", func(s *authenticationv1.TokenReviewStatus) {
 				*s = authenticationv1.TokenReviewStatus{Error: "token has been invalidated"}
 			},
-			Review{Refusal: "the API server does not accept the token: token has been invalidated"},
+			Review{Rejection: "the API server does not accept the token: token has been invalidated"},
 		},
 		{
 			"an API server that does not know audiences", func(s *authenticationv1.TokenReviewStatus) { s.Audiences = nil },
-			Review{Refusal: `the token is for audience ""; project one for "gatewright.dev/xds"`},
+			Review{Rejection: `the token is for audience ""; project one for "gatewright.dev/xds"`},
 		},
 		{
 			"a token of a user", func(s *authenticationv1.TokenReviewStatus) { s.User.Username = "shop:edge-gatewright" },
-			Review{Refusal: "the token is not that of a ServiceAccount"},
+			Review{Rejection: "the token is not that of a ServiceAccount"},
 		},
 		{
-			"a token that anybody may use", func(s *authenticationv1.TokenReviewStatus) { s.User.Extra = nil },
-			Review{Refusal: "the token is not bound to a pod; use one that is projected into the pod"},
+			"a token that any pod may use", func(s *authenticationv1.TokenReviewStatus) { s.User.Extra = nil },
+			Review{Rejection: "the token is not bound to a pod; use one that is projected into the pod"},
 		},
 	}
 	for _, test := range tests {
@@ -67,7 +67,9 @@ func TestTheAPIServersAnswer(t *testing.T) {
 			}
 		})
 	}
-	if _, err := review(t, func(*authenticationv1.TokenReview) error { return errors.New("down") }); err == nil || strings.Contains(err.Error(), "sesame") {
+	if _, err := review(
+		t, func(*authenticationv1.TokenReview) error { return errors.New("down") },
+	); err == nil || strings.Contains(err.Error(), "sesame") {
 		t.Errorf("got error %v", err)
 	}
 }

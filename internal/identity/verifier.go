@@ -12,21 +12,24 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// maxToken is more than any service account token has; what is longer is not looked at.
+// maxToken is longer than any service account token. Longer ones are rejected unread.
 const maxToken = 16 << 10
 
-// Config is what a [Verifier] works with.
+// Config configures a [Verifier].
 type Config struct {
 	Reviewer Reviewer
-	// Audience is what a token must have been made for, so that one that was made for anything else opens nothing here.
+	// Audience is the audience that a token must have.
 	Audience string
 	// Peers is the ServiceAccount of the control plane itself.
-	Peers  ServiceAccount
-	Fleets *Fleets
-	// Keys gets the keys by which tokens are signed. Without it the API server is asked about every token.
+	Peers ServiceAccount
+	// RateLimits is the ServiceAccount of the rate limit service, zero if there is none.
+	RateLimits ServiceAccount
+	Fleets     *Fleets
+	// Keys returns the keys that sign tokens. Without it the API server reviews every token.
 	Keys KeySource
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -41,7 +44,7 @@ type Verifier struct {
 
 var _ xds.Authenticator = (*Verifier)(nil)
 
-// New makes a verifier that remembers nothing yet.
+// New returns a Verifier with empty caches.
 func New(config Config) *Verifier {
 	v := &Verifier{Config: config, reviews: newReviews(config), keys: &keys{source: config.Keys, now: config.Now, log: config.Log}}
 	if config.Keys != nil {
@@ -50,11 +53,11 @@ func New(config Config) *Verifier {
 	return v
 }
 
-// Authenticate says whose a token is. Which Gateway that means is asked anew each time.
+// Authenticate returns the identity of the owner of a token. The Gateway is looked up each time.
 func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, error) {
-	expires, refusal := v.glance(token)
-	if refusal != "" {
-		return xds.Proof{}, status.Error(codes.Unauthenticated, refusal)
+	expires, rejection := v.precheck(token)
+	if rejection != "" {
+		return xds.Proof{}, status.Error(codes.Unauthenticated, rejection)
 	}
 	checked := v.keys.check(token)
 	if checked == forged {
@@ -65,25 +68,29 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 		return xds.Proof{}, status.Error(codes.Unavailable, "too many callers wait for the API server; try again")
 	}
 	if err != nil {
-		return xds.Proof{}, status.Error(codes.Unavailable, "the API server can not be asked about the token now; try again")
+		return xds.Proof{}, status.Error(codes.Unavailable, "the API server cannot review the token now; try again")
 	}
-	if review.Refusal != "" {
-		return xds.Proof{}, status.Error(codes.Unauthenticated, review.Refusal)
+	if review.Rejection != "" {
+		return xds.Proof{}, status.Error(codes.Unauthenticated, review.Rejection)
 	}
 	identity := xds.Identity{Pod: review.Pod}
-	if review.Account != v.Peers {
+	switch review.Account {
+	case v.Peers:
+	case v.RateLimits:
+		identity.Group = xds.GroupID(ir.RateLimitService)
+	default:
 		gateway, ok := v.Fleets.gateway(review.Account)
 		if !ok {
 			return xds.Proof{}, status.Errorf(codes.PermissionDenied,
 				"ServiceAccount %s runs no proxies of a Gateway that Gatewright serves", review.Account)
 		}
-		identity.Gateway = gateway.String()
+		identity.Group = xds.GroupID(gateway)
 	}
 	return xds.Proof{Identity: identity, Node: review.Node, Expires: expires}, nil
 }
 
-// glance refuses what needs no review, and reads when the token ends.
-func (v *Verifier) glance(token string) (expires time.Time, refusal string) {
+// precheck rejects tokens that need no review, and returns the expiry.
+func (v *Verifier) precheck(token string) (expires time.Time, rejection string) {
 	if token == "" {
 		return time.Time{}, fmt.Sprintf("there is no token; send `authorization: Bearer <service account token for audience %s>`", v.Audience)
 	}

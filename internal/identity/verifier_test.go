@@ -25,6 +25,7 @@ const audience = "gatewright.dev/xds"
 var (
 	system = ServiceAccount{Namespace: "gatewright-system", Name: "gatewright"}
 	edge   = ServiceAccount{Namespace: "shop", Name: "edge-gatewright"}
+	counts = ServiceAccount{Namespace: "gatewright-system", Name: "gatewright-ratelimit"}
 )
 
 // issuer is an API server that knows the tokens it has made.
@@ -67,7 +68,7 @@ func (i *issuer) Review(ctx context.Context, token, _ string) (Review, error) {
 		return Review{}, down
 	}
 	if !ok {
-		return Review{Refusal: "the API server does not accept the token: it is not known"}, nil
+		return Review{Rejection: "the API server does not accept the token: it is not known"}, nil
 	}
 	return review, nil
 }
@@ -98,7 +99,12 @@ func newVerifier() (*Verifier, *issuer) {
 	fleets := NewFleets(system.Namespace)
 	fleets.Serve(ir.Name{Namespace: "shop", Name: "edge"}, "uid-1", edge)
 	fleets.Run(edge, Owner{Gateway: ir.Name{Namespace: "shop", Name: "edge"}, UID: "uid-1"})
-	return New(Config{Reviewer: api, Audience: audience, Peers: system, Fleets: fleets, Now: time.Now, Log: slog.New(slog.DiscardHandler)}), api
+	return New(
+		Config{
+			Reviewer: api, Audience: audience, Peers: system, RateLimits: counts, Fleets: fleets, Now: time.Now,
+			Log: slog.New(slog.DiscardHandler),
+		},
+	), api
 }
 
 func TestAuthenticate(t *testing.T) {
@@ -113,20 +119,67 @@ func TestAuthenticate(t *testing.T) {
 		says     string
 		unlooked bool
 	}{
-		{name: "a proxy is known by its ServiceAccount and pod", token: func(i *issuer) string { return i.good(edge, "edge-1") }, want: xds.Identity{Gateway: "shop/edge", Pod: "edge-1"}},
-		{name: "a replica of the control plane is a peer", token: func(i *issuer) string { return i.good(system, "gatewright-1") }, want: xds.Identity{Pod: "gatewright-1"}},
-		{name: "one audience may be written as a string", token: func(i *issuer) string { return i.token(proxy, time.Now().Add(hour), `"`+audience+`"`) }, want: xds.Identity{Gateway: "shop/edge", Pod: "edge-1"}},
-		{name: "no token", token: func(*issuer) string { return "" }, code: codes.Unauthenticated, says: "there is no token; send", unlooked: true},
-		{name: "something else than a token", token: func(*issuer) string { return "hunter2" }, code: codes.Unauthenticated, says: "not one of a ServiceAccount", unlooked: true},
-		{name: "a token that is far too long", token: func(*issuer) string { return strings.Repeat("x", maxToken+1) }, code: codes.Unauthenticated, says: "too long", unlooked: true},
+		{
+			name: "a proxy is known by its ServiceAccount and pod", token: func(i *issuer) string { return i.good(edge, "edge-1") },
+			want: xds.Identity{Group: xds.GroupID{Namespace: "shop", Name: "edge"}, Pod: "edge-1"},
+		},
+		{
+			name: "a replica of the control plane is a peer", token: func(i *issuer) string { return i.good(system, "gatewright-1") },
+			want: xds.Identity{Pod: "gatewright-1"},
+		},
+		{
+			name:  "the rate limit service is known by its ServiceAccount",
+			token: func(i *issuer) string { return i.good(counts, "gatewright-ratelimit-1") },
+			want:  xds.Identity{Group: xds.GroupID(ir.RateLimitService), Pod: "gatewright-ratelimit-1"},
+		},
+		{
+			name:  "a ServiceAccount of the rate limit service's name in another namespace",
+			token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "evil", Name: counts.Name}, "x") },
+			code:  codes.PermissionDenied, says: "evil/gatewright-ratelimit",
+		},
+		{
+			name:  "one audience may be written as a string",
+			token: func(i *issuer) string { return i.token(proxy, time.Now().Add(hour), `"`+audience+`"`) },
+			want:  xds.Identity{Group: xds.GroupID{Namespace: "shop", Name: "edge"}, Pod: "edge-1"},
+		},
+		{
+			name: "no token", token: func(*issuer) string { return "" }, code: codes.Unauthenticated, says: "there is no token; send",
+			unlooked: true,
+		},
+		{
+			name: "something else than a token", token: func(*issuer) string { return "hunter2" }, code: codes.Unauthenticated,
+			says: "not one of a ServiceAccount", unlooked: true,
+		},
+		{
+			name: "a token that is far too long", token: func(*issuer) string { return strings.Repeat("x", maxToken+1) },
+			code: codes.Unauthenticated, says: "too long", unlooked: true,
+		},
 		{name: "a token for the API server", token: func(i *issuer) string {
 			return i.token(proxy, time.Now().Add(hour), `["https://kubernetes.default.svc"]`)
 		}, code: codes.Unauthenticated, says: `project one for "gatewright.dev/xds"`, unlooked: true},
-		{name: "an expired token", token: func(i *issuer) string { return i.token(proxy, time.Now().Add(-time.Second), ours) }, code: codes.Unauthenticated, says: "expired at", unlooked: true},
-		{name: "a token that nobody made", token: func(i *issuer) string { return i.good(edge, "x") + "forged" }, code: codes.Unauthenticated, says: "it is not known"},
-		{name: "a ServiceAccount that runs no proxies", token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "shop", Name: "default"}, "x") }, code: codes.PermissionDenied, says: "ServiceAccount shop/default runs no proxies"},
-		{name: "a ServiceAccount of a fleet's name in another namespace", token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "evil", Name: "edge-gatewright"}, "x") }, code: codes.PermissionDenied, says: "evil/edge-gatewright"},
-		{name: "a ServiceAccount of the control plane's name in another namespace", token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "evil", Name: "gatewright"}, "x") }, code: codes.PermissionDenied, says: "evil/gatewright"},
+		{
+			name: "an expired token", token: func(i *issuer) string { return i.token(proxy, time.Now().Add(-time.Second), ours) },
+			code: codes.Unauthenticated, says: "expired at", unlooked: true,
+		},
+		{
+			name: "a forged token", token: func(i *issuer) string { return i.good(edge, "x") + "forged" }, code: codes.Unauthenticated,
+			says: "it is not known",
+		},
+		{
+			name:  "a ServiceAccount that runs no proxies",
+			token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "shop", Name: "default"}, "x") }, code: codes.PermissionDenied,
+			says: "ServiceAccount shop/default runs no proxies",
+		},
+		{
+			name:  "a ServiceAccount of a fleet's name in another namespace",
+			token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "evil", Name: "edge-gatewright"}, "x") },
+			code:  codes.PermissionDenied, says: "evil/edge-gatewright",
+		},
+		{
+			name:  "a ServiceAccount of the control plane's name in another namespace",
+			token: func(i *issuer) string { return i.good(ServiceAccount{Namespace: "evil", Name: "gatewright"}, "x") },
+			code:  codes.PermissionDenied, says: "evil/gatewright",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -184,10 +237,10 @@ func TestReviewsAreRemembered(t *testing.T) {
 		time.Sleep(freshFor)
 		try("one that was withdrawn", codes.Unauthenticated, 1)
 		try("a refused one", codes.Unauthenticated, 0)
-		time.Sleep(refusedFor)
+		time.Sleep(rejectedFor)
 		try("a refused one a little later", codes.Unauthenticated, 1)
 		api.fail(errors.New("no route to host"))
-		time.Sleep(refusedFor)
+		time.Sleep(rejectedFor)
 		try("a refused one without the API server", codes.Unavailable, 1)
 	})
 }
@@ -212,7 +265,7 @@ func TestAKnownTokenDoesNotWaitForAnAPIServerThatIsSilent(t *testing.T) {
 			{"another unknown token", api.good(edge, "edge-3"), codes.Unavailable, reviewTimeout},
 			{"a third one", api.good(edge, "edge-4"), codes.Unavailable, reviewTimeout},
 			{"one when several had no answer", api.good(edge, "edge-5"), codes.Unavailable, failingTimeout},
-			{"a known token", token, codes.OK, knownPatience},
+			{"a known token", token, codes.OK, reviewWait},
 		} {
 			start := time.Now()
 			if _, err := verifier.Authenticate(t.Context(), c.token); status.Code(err) != c.want || time.Since(start) != c.wait {
@@ -288,7 +341,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		as    Review
 	}{
 		{"accepted", maxAccepted, Review{Account: edge}},
-		{"refused", maxRefused, Review{Refusal: "no"}},
+		{"refused", maxRejected, Review{Rejection: "no"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -302,7 +355,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 				r.remember(token(i), test.as, end)
 				r.known(token(0)) // used all the time
 			}
-			if got := len(r.accepted.Keys()) + len(r.refused.Keys()); got != test.limit {
+			if got := len(r.accepted.Keys()) + len(r.rejected.Keys()); got != test.limit {
 				t.Errorf("%d are remembered, want %d", got, test.limit)
 			}
 			for i, want := range map[int]bool{0: true, 1: false, 2: false, 3: true, test.limit + 1: true} {
@@ -320,7 +373,7 @@ func TestNothingIsRememberedBeyondItsEnd(t *testing.T) {
 		r := newReviews(Config{Now: time.Now})
 		end := time.Now().Add(time.Hour)
 		r.remember(key{1}, Review{Account: edge}, end)
-		r.remember(key{2}, Review{Refusal: "no"}, end)
+		r.remember(key{2}, Review{Rejection: "no"}, end)
 		remembered := func(want1, want2 bool) {
 			t.Helper()
 			_, got1 := r.known(key{1})
@@ -329,7 +382,7 @@ func TestNothingIsRememberedBeyondItsEnd(t *testing.T) {
 				t.Errorf("the accepted one is remembered: %v, want %v; the refused one: %v, want %v", got1, want1, got2, want2)
 			}
 		}
-		time.Sleep(refusedFor - time.Nanosecond)
+		time.Sleep(rejectedFor - time.Nanosecond)
 		remembered(true, true)
 		time.Sleep(time.Nanosecond)
 		remembered(true, false)

@@ -18,6 +18,6 @@ type AccessLog struct {
 	Format string
 	// MinimumStatus leaves out requests with a lower status; zero leaves out none.
 	MinimumStatus uint32
-	// Backend is a [Backend.Name] that takes OTLP by gRPC.
-	Backend string
+	// Backend receives OTLP by gRPC.
+	Backend Backend
 }

@@ -2,6 +2,7 @@ package ir
 
 // CORS says which scripts of other origins may use what a rule serves. The proxy answers preflight requests itself.
 type CORS struct {
+	Guard Guard `json:",omitempty"`
 	// Origins are compared with the whole Origin header. None matches no origin.
 	Origins []StringMatch
 	// Methods and Headers are what a request may use; the one element `*` stands for whatever it asks for.

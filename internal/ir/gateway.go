@@ -21,9 +21,9 @@ type Fleet struct {
 	Suspended bool
 	// Name is the name of the fleet's objects, see [FleetName] and [SystemFleetName].
 	Name string
-	// Abroad is the namespace that they are in, where it is not the Gateway's own: then the Gateway can not own them.
-	Abroad string
-	// Placed is the namespace that the class has the proxies run in, [Nowhere] if they can not run there, and empty while that is not known.
+	// OtherNamespace is the namespace that they are in, where it is not the Gateway's own: then the Gateway cannot own them.
+	OtherNamespace string
+	// Placed is the namespace that the class has the proxies run in, [NoNamespace] if they cannot run there, and empty while it is unknown.
 	// It differs from where the objects are only for a fleet that is held as it was found. Proxies in another namespace are given nothing,
 	// see [github.com/gatewright/gatewright/internal/identity.Fleets].
 	Placed string
@@ -52,8 +52,8 @@ type Fleet struct {
 	Installation string
 }
 
-// Nowhere is no name of a namespace.
-const Nowhere = "-"
+// NoNamespace is not a valid name of a namespace.
+const NoNamespace = "-"
 
 // SharedFleet is what the fleet goes by that all Gateways of a class share: the name of the class, which is in no namespace. As a
 // [Gateway] it has no ports; those whom it serves bring theirs.
@@ -68,10 +68,10 @@ func (g Gateway) Group() Name {
 }
 
 // FleetNamespace is the namespace that the fleet's objects are in.
-func (g Gateway) FleetNamespace() string { return cmp.Or(g.Fleet.Abroad, g.Name.Namespace) }
+func (g Gateway) FleetNamespace() string { return cmp.Or(g.Fleet.OtherNamespace, g.Name.Namespace) }
 
 // What says whose an object is that no Gateway can own: a label with the Gateway's UID, and an annotation with its name. For a
-// [SharedFleet] they are those of the class. They count in Gatewright's namespace alone, where nobody else writes.
+// [SharedFleet] they are those of the class. They count in Gatewright's namespace alone, where no other user writes.
 const (
 	OwnerLabel      = "gatewright.dev/gateway-uid"
 	OwnerAnnotation = "gatewright.dev/gateway"
@@ -99,10 +99,15 @@ const (
 	TLS   Protocol = "TLS"
 	TCP   Protocol = "TCP"
 	UDP   Protocol = "UDP"
+	// QUIC is HTTP/3, beside HTTPS at the TCP port of the same number.
+	QUIC Protocol = "QUIC"
 )
 
+// Datagrams says whether the socket is one of UDP.
+func (p Protocol) Datagrams() bool { return p == UDP || p == QUIC }
+
 // ChoosesByName says whether the TLS server name a client asks for chooses the chain.
-func (p Protocol) ChoosesByName() bool { return p == HTTPS || p == TLS }
+func (p Protocol) ChoosesByName() bool { return p == HTTPS || p == TLS || p == QUIC }
 
 // Port is one socket of a fleet. Listeners of a Gateway that share a socket become chains of one Port.
 type Port struct {
@@ -115,25 +120,30 @@ type Port struct {
 	Logs []AccessLog
 	// LoggedAs is the Gateway's name in what is written down, where proxies serve several; empty otherwise.
 	LoggedAs string
-	// Bound is where the proxies listen in truth, because they open the same port for other Gateways too; zero for Number.
-	Bound int32
+	// TargetPort is where the proxies listen in truth, because they open the same port for other Gateways too; zero for Number.
+	TargetPort int32
 	// CountBackends has the answers of each backend be counted.
 	CountBackends bool
 	// OnNodes opens the port on the nodes that proxies run on.
 	OnNodes bool
+	// Accept is how connections are accepted where that differs from the defaults, nil where it does not.
+	Accept *SocketPolicy
 }
 
 // Socket is the port at which the proxies listen.
-func (p Port) Socket() int32 { return cmp.Or(p.Bound, p.Number) }
+func (p Port) Socket() int32 { return cmp.Or(p.TargetPort, p.Number) }
 
 // ID tells the ports of a Gateway apart: the number, with `/udp` behind it for what is no TCP port of the same number.
 func (p Port) ID() string {
 	id := strconv.Itoa(int(p.Number))
-	if p.Protocol == UDP {
-		id += "/udp"
+	if p.Protocol.Datagrams() {
+		id += datagrams
 	}
 	return id
 }
+
+// datagrams stands behind the number of a port that is no TCP port.
+const datagrams = "/udp"
 
 // Chain is what happens to the connections of a port that ask for ServerName. Without a RouteTable and without a Stream they are closed.
 type Chain struct {
@@ -145,14 +155,26 @@ type Chain struct {
 	Certificates []string
 	// Clients says which certificates clients have to show; nil asks for none.
 	Clients *ClientValidation
-	// RouteTable names the table whose virtual hosts answer here.
-	RouteTable string
+	// RouteTable has the virtual hosts that answer here.
+	RouteTable TableID
 	// Filters is how many filters requests may have to pass before a route is chosen, see [VirtualHost.Filters].
 	Filters int
+	// Extensions says that requests may pass code of users, see [Rule.Extensions].
+	Extensions bool
 	// ByHost says that each virtual host of the table is looked up by itself.
 	ByHost bool
 	// Stream forwards whole connections instead.
 	Stream *Stream
+	// Policy is how connections and requests are treated where that differs from the defaults, nil where it does not.
+	Policy *ClientPolicy
+}
+
+// Client is the policy of the chain, or the defaults.
+func (c *Chain) Client() ClientPolicy {
+	if c.Policy == nil {
+		return ClientPolicy{}
+	}
+	return *c.Policy
 }
 
 // Certificate is a key pair, held apart from the chains that offer it so that rotating it changes nothing else.

@@ -15,7 +15,7 @@ func TestFleetName(t *testing.T) {
 	}{
 		{"the usual is `<gateway>-<class>`", "edge", "gatewright", "edge-gatewright"},
 		{"dots are not allowed in a Service's name", "edge.example", "gatewright", "edge-example-gatewright-6209113b"},
-		{"a digit can not come first", "1st", "gatewright", "gw-1st-gatewright-6a368c0e"},
+		{"a digit cannot come first", "1st", "gatewright", "gw-1st-gatewright-6a368c0e"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +47,7 @@ func TestSystemFleetName(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("what is cut off can not be chosen so that two names are equal", func(t *testing.T) {
+	t.Run("what is cut off cannot be chosen so that two names are equal", func(t *testing.T) {
 		t.Parallel()
 		// Both have the FNV-32a hash 261550a6.
 		stem := strings.Repeat("a", 60)
@@ -58,7 +58,7 @@ func TestSystemFleetName(t *testing.T) {
 	})
 }
 
-func TestParseBackendIsTheInverseOfName(t *testing.T) {
+func TestParseBackendIsTheInverseOfString(t *testing.T) {
 	t.Parallel()
 	for _, b := range []ir.Backend{
 		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1},
@@ -67,14 +67,16 @@ func TestParseBackendIsTheInverseOfName(t *testing.T) {
 		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendTCP},
 		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendUDP},
 		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendPassthrough},
-		{Object: ir.Name{Namespace: "a", Name: "b"}, XBackend: true, Port: 80, Protocol: ir.BackendHTTP1},
-		{Object: ir.Name{Namespace: "a", Name: "b"}, XBackend: true, Port: 80, Protocol: ir.BackendPassthrough},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Kind: ir.KindXBackend, Port: 80, Protocol: ir.BackendHTTP1},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Kind: ir.KindXBackend, Port: 80, Protocol: ir.BackendPassthrough},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Port: 80, Protocol: ir.BackendHTTP1, Variant: "3f2a"},
+		{Object: ir.Name{Namespace: "a", Name: "b"}, Kind: ir.KindXBackend, Port: 80, Protocol: ir.BackendHTTP2, Variant: "3f2a"},
 	} {
-		if got, ok := ir.ParseBackend(b.Name()); !ok || got != b {
-			t.Errorf("ParseBackend(%q) = %+v, %v", b.Name(), got, ok)
+		if got, ok := ir.ParseBackend(b.String()); !ok || got != b {
+			t.Errorf("ParseBackend(%q) = %+v, %v", b.String(), got, ok)
 		}
 	}
-	for _, name := range []string{"", "a/b", "a/b/c", "a/b/80/http2/x"} {
+	for _, name := range []string{"", "a/b", "a/b/c", "a/b/80/http2/x", "a/b/80/", "/b/80", "a//80"} {
 		if _, ok := ir.ParseBackend(name); ok {
 			t.Errorf("%q was taken for a backend", name)
 		}

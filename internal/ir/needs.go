@@ -5,7 +5,9 @@ import "slices"
 // Needs is what proxies must have to serve some values: the clusters of backends, and secrets. It is the one way to say so. What a value
 // names and does not declare here is never sent to a proxy.
 type Needs struct {
-	backends, certificates, authorities []string
+	backends                  []Backend
+	certificates, authorities []string
+	credentials               []string
 }
 
 // Needer is a value that names backends or secrets, or holds others that do.
@@ -27,8 +29,12 @@ func (n *Needs) Add(values ...Needer) {
 	}
 }
 
-// Backends are [Backend.Name]s, sorted, each once.
-func (n *Needs) Backends() []string { return distinct(n.backends) }
+// Backends are sorted, each once.
+func (n *Needs) Backends() []Backend {
+	slices.SortFunc(n.backends, Backend.Compare)
+	n.backends = slices.Compact(n.backends)
+	return n.backends
+}
 
 // Certificates are the names of key pairs, see [Certificate], sorted, each once.
 func (n *Needs) Certificates() []string { return distinct(n.certificates) }
@@ -36,18 +42,33 @@ func (n *Needs) Certificates() []string { return distinct(n.certificates) }
 // Authorities are the names of bundles, see [Authorities], sorted, each once.
 func (n *Needs) Authorities() []string { return distinct(n.authorities) }
 
+// Credentials are the names of credentials, see [Credential], sorted, each once.
+func (n *Needs) Credentials() []string { return distinct(n.credentials) }
+
+// Secrets are the names of key pairs, bundles and credentials, sorted, each once.
+func (n *Needs) Secrets() []string {
+	return distinct(slices.Concat(n.certificates, n.authorities, n.credentials))
+}
+
 func distinct(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// The names are empty where a reference leads nowhere, or where there is none.
+// Backends are zero and names are empty where a reference cannot be resolved, or where there is none.
 
-func (n *Needs) backend(name string) { n.backends = appendName(n.backends, name) }
+func (n *Needs) backend(b Backend) {
+	if !b.IsZero() {
+		n.backends = append(n.backends, b)
+		n.backends = append(n.backends, b.Members()...)
+	}
+}
 
 func (n *Needs) certificate(name string) { n.certificates = appendName(n.certificates, name) }
 
 func (n *Needs) authority(name string) { n.authorities = appendName(n.authorities, name) }
+
+func (n *Needs) credential(name string) { n.credentials = appendName(n.credentials, name) }
 
 func appendName(names []string, name string) []string {
 	if name == "" {
@@ -56,13 +77,25 @@ func appendName(names []string, name string) []string {
 	return append(names, name)
 }
 
+func (h *VirtualHost) needs(n *Needs) {
+	h.Policy.needs(n)
+	for i := range h.Filters {
+		h.Filters[i].needs(n)
+	}
+	for i := range h.Rules {
+		h.Rules[i].needs(n)
+	}
+}
+
 func (r *Rule) needs(n *Needs) {
-	r.Auth.needs(n)
+	r.Policy.needs(n)
+	r.Extensions.needs(n)
 	if r.Forward == nil {
 		return
 	}
 	for i := range r.Forward.Backends {
 		n.backend(r.Forward.Backends[i].Backend)
+		r.Forward.Backends[i].Picker.needs(n)
 	}
 	for i := range r.Forward.Mirrors {
 		n.backend(r.Forward.Mirrors[i].Backend)
@@ -109,6 +142,13 @@ func (c *Chain) needs(n *Needs) {
 	}
 	c.Clients.needs(n)
 	c.Stream.needs(n)
+	c.Policy.needs(n)
+}
+
+func (p *ClientPolicy) needs(n *Needs) {
+	if p != nil {
+		p.TLS.Clients.needs(n)
+	}
 }
 
 func (c *ClientValidation) needs(n *Needs) {

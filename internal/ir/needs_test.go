@@ -15,7 +15,8 @@ import (
 func TestEveryReferenceIsNeeded(t *testing.T) {
 	t.Parallel()
 	for _, value := range []ir.Needer{
-		&ir.Rule{}, &ir.Stream{}, &ir.ExternalAuth{}, &ir.AccessLog{}, &ir.Tracing{}, &ir.Port{}, &ir.Chain{}, &ir.ClientValidation{},
+		&ir.VirtualHost{}, &ir.Rule{}, &ir.RequestPolicy{}, &ir.DestinationPolicy{}, &ir.Stream{}, &ir.ExternalAuth{},
+		&ir.ListenerFilter{}, &ir.AccessLog{}, &ir.Tracing{}, &ir.Port{}, &ir.Chain{}, &ir.ClientValidation{},
 		&ir.BackendTLS{},
 	} {
 		t.Run(reflect.TypeOf(value).Elem().Name(), func(t *testing.T) {
@@ -28,7 +29,7 @@ func TestEveryReferenceIsNeeded(t *testing.T) {
 				got  []string
 				want []string
 			}{
-				{"backends", needs.Backends(), f["Backend"]},
+				{"backends", texts(needs.Backends()), f["Backend"]},
 				{"certificates", needs.Certificates(), slices.Concat(f["Certificates"], f["ClientCertificate"])},
 				{"authorities", needs.Authorities(), f["Authorities"]},
 			} {
@@ -47,6 +48,12 @@ func TestEveryReferenceIsNeeded(t *testing.T) {
 type filler map[string][]string
 
 func (f filler) fill(v reflect.Value, field string) {
+	if v.Type() == reflect.TypeFor[ir.Backend]() {
+		b := ir.Backend{Object: ir.Name{Namespace: "n", Name: fmt.Sprintf("b%03d", len(f[field]))}, Port: 80, Protocol: ir.BackendHTTP1}
+		v.Set(reflect.ValueOf(b))
+		f[field] = append(f[field], b.String())
+		return
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -63,7 +70,7 @@ func (f filler) fill(v reflect.Value, field string) {
 	case reflect.Uint32:
 		v.SetUint(1)
 	case reflect.String:
-		if slices.Contains([]string{"Backend", "Certificates", "ClientCertificate", "Authorities"}, field) {
+		if slices.Contains([]string{"Certificates", "ClientCertificate", "Authorities"}, field) {
 			v.SetString(fmt.Sprintf("%s-%d", field, len(f[field])))
 			f[field] = append(f[field], v.String())
 		}
@@ -71,24 +78,39 @@ func (f filler) fill(v reflect.Value, field string) {
 	}
 }
 
+func backend(name string) ir.Backend {
+	return ir.Backend{Object: ir.Name{Namespace: "n", Name: name}, Port: 80, Protocol: ir.BackendHTTP1}
+}
+
+func texts(backends []ir.Backend) []string {
+	var list []string
+	for _, b := range backends {
+		list = append(list, b.String())
+	}
+	return list
+}
+
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	t.Run("what leads nowhere is not needed", func(t *testing.T) {
 		t.Parallel()
 		needs := ir.NeedsOf(&ir.Rule{
-			Auth:    &ir.ExternalAuth{},
-			Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Weight: 1}, {Backend: "a"}}, Mirrors: []ir.Mirror{{}}},
+			Policy:  &ir.RequestPolicy{Auth: &ir.ExternalAuth{}},
+			Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Weight: 1}, {Backend: backend("a")}}, Mirrors: []ir.Mirror{{}}},
 		}, (*ir.Tracing)(nil), &ir.BackendTLS{}, (*ir.BackendTLS)(nil))
-		if got := needs.Backends(); !slices.Equal(got, []string{"a"}) || len(needs.Certificates()) > 0 || len(needs.Authorities()) > 0 {
+		if got := texts(
+			needs.Backends(),
+		); !slices.Equal(got, []string{"n/a/80"}) || len(needs.Certificates()) > 0 ||
+			len(needs.Authorities()) > 0 {
 			t.Errorf("needs %+v", needs)
 		}
 	})
 	t.Run("a backend that gets no connections is not needed", func(t *testing.T) {
 		t.Parallel()
 		stream := &ir.Stream{Backends: []ir.StreamBackend{
-			{Backend: "b", Weight: 1}, {Backend: "c"}, {Backend: "a", Weight: 1}, {Backend: "b", Weight: 2},
+			{Backend: backend("b"), Weight: 1}, {Backend: backend("c")}, {Backend: backend("a"), Weight: 1}, {Backend: backend("b"), Weight: 2},
 		}}
-		if got := ir.NeedsOf(stream).Backends(); !slices.Equal(got, []string{"a", "b"}) {
+		if got := texts(ir.NeedsOf(stream).Backends()); !slices.Equal(got, []string{"n/a/80", "n/b/80"}) {
 			t.Errorf("needs %v", got)
 		}
 	})

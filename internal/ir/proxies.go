@@ -2,7 +2,7 @@ package ir
 
 import "time"
 
-// Proxies is how the proxies of a fleet are run, as far as anybody said. Whatever is left out is for the renderer to choose.
+// Proxies is how the proxies of a fleet are run, as far as it is set. Whatever is left out is for the renderer to choose.
 type Proxies struct {
 	// DaemonSet runs one on each node, instead of a Deployment with Replicas.
 	DaemonSet   bool
@@ -16,21 +16,22 @@ type Proxies struct {
 	Connections *int64
 	Metrics     Metrics
 	Drain       Drain
+	GeoIP       GeoDatabases
 	Patches     Patches
 }
 
-// Verbatim is a piece of a Kubernetes object, in JSON, that goes into the fleet's objects as it is. Pieces that mean the same are the
+// RawJSON is a piece of a Kubernetes object, in JSON, that goes into the fleet's objects as it is. Pieces that mean the same are the
 // same bytes.
-type Verbatim string
+type RawJSON string
 
 // Autoscaling lets the number of proxies follow the load.
 type Autoscaling struct {
-	// Min is nil where nobody said.
+	// Min is nil where it is not set.
 	Min *int32
 	Max int32
 	// Metrics is a list of `autoscaling/v2` MetricSpecs, Behavior a HorizontalPodAutoscalerBehavior.
-	Metrics  Verbatim
-	Behavior Verbatim
+	Metrics  RawJSON
+	Behavior RawJSON
 }
 
 // Disruption is how many proxies may be evicted at a time. Exactly one field is set, to a number or a percentage.
@@ -44,15 +45,15 @@ type Pod struct {
 	Image string
 	// PullSecrets are names of Secrets.
 	PullSecrets []string
-	// Resources are nil where nobody said.
+	// Resources are nil where it is not set.
 	Resources    *Resources
 	Labels       map[string]string
 	Annotations  map[string]string
 	NodeSelector map[string]string
 	// Affinity is an Affinity of Kubernetes, Tolerations a list of them, and Spread a list of TopologySpreadConstraints, `[]` for none.
-	Affinity      Verbatim
-	Tolerations   Verbatim
-	Spread        Verbatim
+	Affinity      RawJSON
+	Tolerations   RawJSON
+	Spread        RawJSON
 	PriorityClass string
 	// HostPorts opens the ports of the Gateway on the nodes.
 	HostPorts bool
@@ -70,12 +71,12 @@ type Resources struct {
 
 // Service is how a fleet is reached.
 type Service struct {
-	// Type is `LoadBalancer`, `NodePort` or `ClusterIP`; empty where nobody said.
+	// Type is `LoadBalancer`, `NodePort` or `ClusterIP`; empty where it is not set.
 	Type              string
 	Annotations       map[string]string
 	LoadBalancerClass string
 	SourceRanges      []string
-	// ExternalPolicy and InternalPolicy are `Cluster` or `Local`; empty where nobody said.
+	// ExternalPolicy and InternalPolicy are `Cluster` or `Local`; empty where it is not set.
 	ExternalPolicy string
 	InternalPolicy string
 	// NodePorts are the nodes' ports by [Port.ID], or `<number>/udp`, of the Gateway's.
@@ -92,7 +93,7 @@ type Metrics struct {
 	Backends bool
 }
 
-// Drain is how a proxy that is to end lets go of its clients. Nil means that nobody said.
+// Drain is how a proxy that is to end lets go of its clients. Nil means that it is not set.
 type Drain struct {
 	// Delay is how long it goes on as if nothing were, Timeout how long requests and connections may then take to finish.
 	Delay   *time.Duration
@@ -102,6 +103,6 @@ type Drain struct {
 // Patches are strategic merge patches of a fleet's objects, in JSON; empty for none.
 type Patches struct {
 	// Workload is for the Deployment or the DaemonSet, whichever runs the proxies.
-	Workload Verbatim
-	Service  Verbatim
+	Workload RawJSON
+	Service  RawJSON
 }

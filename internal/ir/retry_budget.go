@@ -9,6 +9,6 @@ type RetryBudget struct {
 	Interval time.Duration
 	// Minimum is how many may always be.
 	Minimum uint32
-	// Origin is the object that asks for it, as `<kind>/<namespace>/<name>`.
-	Origin string
+	// Origin is the object that the budget comes from.
+	Origin ObjectRef
 }

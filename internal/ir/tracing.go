@@ -2,15 +2,15 @@ package ir
 
 // Tracing is which requests become spans, what is in them, and who gets them.
 type Tracing struct {
-	// Backend is a [Backend.Name] that takes OTLP by gRPC, with these headers.
-	Backend string
+	// Backend receives OTLP by gRPC, with these headers.
+	Backend Backend
 	Headers []Header
 	// Service is the name of the service that spans are from, and Span what each is called, empty for the proxy's own choice.
 	Service string
 	Span    string
-	// Rate is the share of requests that become spans if nobody decided before.
+	// Rate is the share of requests that become spans if no decision was made before.
 	Rate Fraction
-	// FollowParent leaves the decision to whoever sent the request, if it was made there. ParentRate is the share of those that are to
+	// FollowParent leaves the decision to the sender of the request, if it was made there. ParentRate is the share of those that are to
 	// become spans which do.
 	FollowParent bool
 	ParentRate   Fraction

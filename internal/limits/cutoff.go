@@ -19,11 +19,11 @@ func (i Item) Compare(other Item) int {
 	return cmp.Or(cmp.Compare(i.Created, other.Created), cmp.Compare(i.Key, other.Key))
 }
 
-// Cutoff is the first item that a budget has no room for, and everybody after it. The zero value has room for all.
+// Cutoff is the first item that a budget has no room for, and all after it. The zero value has room for all.
 type Cutoff struct {
 	Created int64
 	Key     string
-	// Limit is what there is. What all together would take is not here: it changes with everybody who comes, and so would all messages.
+	// Limit is what there is. What all together would take is not here: it changes with every new object, and so would all messages.
 	Limit int
 }
 

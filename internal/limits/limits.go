@@ -33,6 +33,8 @@ type Limits struct {
 	NamespaceListeners int
 	// ExternalHostnames is how many XBackends of one namespace may have a name that proxies resolve by DNS.
 	ExternalHostnames int
+	// RateLimits is how many rules of global rate limits, and conditions of these, the policies of one namespace may have.
+	RateLimits int
 }
 
 // Defaults are generous: a tenant that meets one has most likely made a mistake.
@@ -40,18 +42,47 @@ func Defaults() Limits {
 	return Limits{
 		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, Rules: 500_000,
 		NamespaceExpressions: 5_000_000, Backends: 10_000, Endpoints: 10_000, NamespaceEndpoints: 200_000, RepeatedRules: 100_000,
-		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256,
+		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256, RateLimits: 1_000,
 	}
 }
 
-// names are how operators write them.
+// The names of limits, as operators write them and as messages have them.
+const (
+	NameExpression           = "expression"
+	NameExpressions          = "expressions"
+	NameHostRules            = "hostRules"
+	NameHostExpressions      = "hostExpressions"
+	NameRoutes               = "routes"
+	NameRules                = "rules"
+	NameNamespaceExpressions = "namespaceExpressions"
+	NameBackends             = "backends"
+	NameEndpoints            = "endpoints"
+	NameNamespaceEndpoints   = "namespaceEndpoints"
+	NameRepeatedRules        = "repeatedRules"
+	NameListeners            = "listeners"
+	NameNamespaceListeners   = "namespaceListeners"
+	NameExternalHostnames    = "externalHostnames"
+	NameRateLimits           = "rateLimits"
+)
+
+// names are all limits by name.
 func (l *Limits) names() map[string]*int {
 	return map[string]*int{
-		"expression": &l.Expression, "expressions": &l.Expressions, "hostRules": &l.HostRules, "hostExpressions": &l.HostExpressions,
-		"routes": &l.Routes, "rules": &l.Rules, "namespaceExpressions": &l.NamespaceExpressions,
-		"backends":  &l.Backends,
-		"endpoints": &l.Endpoints, "namespaceEndpoints": &l.NamespaceEndpoints, "repeatedRules": &l.RepeatedRules, "listeners": &l.Listeners, "namespaceListeners": &l.NamespaceListeners,
-		"externalHostnames": &l.ExternalHostnames,
+		NameExpression:           &l.Expression,
+		NameExpressions:          &l.Expressions,
+		NameHostRules:            &l.HostRules,
+		NameHostExpressions:      &l.HostExpressions,
+		NameRoutes:               &l.Routes,
+		NameRules:                &l.Rules,
+		NameNamespaceExpressions: &l.NamespaceExpressions,
+		NameBackends:             &l.Backends,
+		NameEndpoints:            &l.Endpoints,
+		NameNamespaceEndpoints:   &l.NamespaceEndpoints,
+		NameRepeatedRules:        &l.RepeatedRules,
+		NameListeners:            &l.Listeners,
+		NameNamespaceListeners:   &l.NamespaceListeners,
+		NameExternalHostnames:    &l.ExternalHostnames,
+		NameRateLimits:           &l.RateLimits,
 	}
 }
 

@@ -8,7 +8,12 @@ import (
 
 func TestWhoWasThereFirstStays(t *testing.T) {
 	t.Parallel()
-	items := []limits.Item{{Created: 3, Key: "young", Weight: 1}, {Created: 1, Key: "old", Weight: 4}, {Created: 2, Key: "b", Weight: 3}, {Created: 2, Key: "a", Weight: 3}}
+	items := []limits.Item{
+		{Created: 3, Key: "young", Weight: 1},
+		{Created: 1, Key: "old", Weight: 4},
+		{Created: 2, Key: "b", Weight: 3},
+		{Created: 2, Key: "a", Weight: 3},
+	}
 	if got := limits.Find(items, 11); got != (limits.Cutoff{}) || got.Excludes(9, "z") {
 		t.Errorf("there is room for all, and the cutoff is %+v", got)
 	}

@@ -20,7 +20,11 @@ func TestCheckQuantities(t *testing.T) {
 		{"many digits", `{"requests":{"cpu":"` + strings.Repeat("7", 1000) + `"}}`, true},
 		{"many digits behind escapes", `{"reque\u0073ts":{"cpu":"\u0031e-1000000000"}}`, true},
 		{"the same as a label", `{"labels":{"commit":"1e1000000000","digits":"` + strings.Repeat("7", 1000) + `"}}`, false},
-		{"a name beside quantities", `{"autoscaling":{"metrics":[{"external":{"metric":{"name":"every-request-of-the-last-minute-in-all-of-the-zones-of-the-whole-cluster"}}}]}}`, false},
+		{
+			"a name beside quantities",
+			`{"autoscaling":{"metrics":[{"external":{"metric":{"name":"every-request-of-the-last-minute-in-all-of-the-zones-of-the-whole-cluster"}}}]}}`,
+			false,
+		},
 		{"a size in a patch", `{"patches":{"deployment":{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e-999999"}}]}}}}`, true},
 		{"nothing", ``, false},
 		{"half an object", `{"limits":{`, true},

@@ -122,12 +122,34 @@ func Derive[V any](
 	return table
 }
 
+// DeriveOf is [Derive] for keys that identify something. The function parse is the inverse of K's String.
+func DeriveOf[K store.ID, V any](
+	g *Graph, name string, parse func(string) K, sources []store.SourceOf[K], equal func(a, b V) bool, fn func(v *store.View, id K) V,
+	set ...Setting[V],
+) *store.TableOf[K, V] {
+	untyped := make([]store.Source, len(sources))
+	for i, source := range sources {
+		untyped[i] = source.Source()
+	}
+	table := Derive(g, name, untyped, equal, func(v *store.View, key string) V { return fn(v, parse(key)) }, set...)
+	return store.Typed(table, parse)
+}
+
+// Stages returns the names of the stages, in order.
+func (g *Graph) Stages() []string {
+	names := make([]string, len(g.stages))
+	for i, s := range g.stages {
+		names[i] = s.name
+	}
+	return names
+}
+
 // Report counts what a Run did.
 type Report struct {
 	// Computed and Changed count, for each stage, the values that were computed and those that came out different.
 	Computed map[string]int
 	Changed  map[string]int
-	// Failed are the values for which a stage panicked, and Recovered those for which it no longer does, or which nobody wants any more.
+	// Failed are the values for which a stage panicked, and Recovered those for which it no longer does, or which are no longer wanted.
 	Failed    []Failure
 	Recovered []Failure
 }

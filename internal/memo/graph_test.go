@@ -153,7 +153,7 @@ func TestAPanicStaysWithItsKey(t *testing.T) {
 		return strings.ToUpper(word)
 	}
 	loud := memo.Derive(graph, "loud", []store.Source{words}, equal, shout)
-	told := memo.Derive(graph, "told", []store.Source{words}, equal, shout,
+	derived := memo.Derive(graph, "derived", []store.Source{words}, equal, shout,
 		memo.OnPanic(func(_ *store.View, _, last, reason string) string { return last + "? " + reason }))
 	longer := memo.Derive(graph, "longer", []store.Source{loud}, equal, func(v *store.View, key string) string {
 		word, _ := loud.Get(v, key)
@@ -171,10 +171,10 @@ func TestAPanicStaysWithItsKey(t *testing.T) {
 	report := graph.Run()
 	if len(report.Failed) != 2 || report.Failed[0].Stage != "loud" || report.Failed[0].Key != "b" || report.Failed[0].Reason != "bad word" ||
 		!strings.Contains(report.Failed[0].Stack, "graph_test.go") {
-		t.Errorf("failed: %+v, want b in loud and told", report.Failed)
+		t.Errorf("failed: %+v, want b in loud and derived", report.Failed)
 	}
 	expect(t, longer, "a", "GOOD!")
-	expect(t, told, "b", "? bad word")
+	expect(t, derived, "b", "? bad word")
 	if loud.Has("b") {
 		t.Error("b has a value that was never computed")
 	}
@@ -185,12 +185,12 @@ func TestAPanicStaysWithItsKey(t *testing.T) {
 		t.Errorf("failed: %+v, want a in both", report.Failed)
 	}
 	expect(t, longer, "a", "GOOD!")
-	expect(t, told, "a", "GOOD? bad word")
+	expect(t, derived, "a", "GOOD? bad word")
 	words.Set("a", "fine")
 	words.Delete("b")
 	if report = graph.Run(); len(report.Failed) != 0 || len(report.Recovered) != 4 {
 		t.Errorf("failed %+v, recovered %+v; want a and b recovered in both", report.Failed, report.Recovered)
 	}
 	expect(t, longer, "a", "FINE!")
-	expect(t, told, "a", "FINE")
+	expect(t, derived, "a", "FINE")
 }

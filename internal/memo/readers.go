@@ -86,7 +86,7 @@ func (r *readers) add(ref store.Ref, e entry) {
 	r.first[ref] = e
 }
 
-// take calls fn for everybody who read ref. Their entries for it are removed: each is about to be computed again, which records it anew.
+// take calls fn for every reader of ref. Their entries for it are removed: each is about to be computed again, which records it anew.
 func (r *readers) take(ref store.Ref, fn func(s *stage, key string)) {
 	first, ok := r.first[ref]
 	if !ok {

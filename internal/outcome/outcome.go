@@ -20,19 +20,25 @@ const RouteProgrammed = "gatewright.dev/Programmed"
 // Programmed is the standard's name.
 const Programmed = "Programmed"
 
+// DefaultGateway is the condition of a Gateway that asks to be a default one (GEP-3793). The Go module of the standard has no name for it.
+const DefaultGateway = "DefaultGateway"
+
 // NotAttached is the reason of that condition for a route that a parent does not take.
 const NotAttached = "NotAttached"
 
-// ListenerNotProgrammed is the reason of that condition for a route whose listeners can not be served.
+// ListenerNotProgrammed is the reason of that condition for a route whose listeners cannot be served.
 const ListenerNotProgrammed = "ListenerNotProgrammed"
 
 // Refused is the reason of that condition for what a proxy does not take.
 const Refused = "Refused"
 
+// MaxAncestors is how many ancestors the status of a policy can have.
+const MaxAncestors = 16
+
 // InternalError is the reason of a condition for what Gatewright itself fails to process. Each is a bug.
 const InternalError = "InternalError"
 
-// Condition is one verdict. Type and Reason are the words of the standard; Message is for people and says what to do next.
+// Condition is one condition of a status. Type and Reason are the words of the standard; Message is for people and says what to do next.
 type Condition struct {
 	Type    string
 	State   State
@@ -97,12 +103,31 @@ type RouteKind struct {
 type Route struct {
 	Generation int64
 	Parents    []Parent
+	// RateLimited says that the rate limit service counts requests of the route, and has to know how before it is programmed.
+	RateLimited bool
 }
 
 // Policy is what became of a policy, seen from each Gateway of ours that it has something to do with. It has no ancestors when none has.
 type Policy struct {
 	Generation int64
 	Ancestors  []Parent
+	// Conditions and Summary are about the policy as a whole. Only inherited policies have them. Gateways are all that it affects, also those
+	// beyond the ancestors that can be listed.
+	Conditions []Condition
+	Summary    PolicySummary
+	Gateways   []string
+	// RateLimited says that the policy has limits which the rate limit service has to know.
+	RateLimited bool
+}
+
+// PolicySummary counts what a policy has to do with.
+type PolicySummary struct {
+	// Targets counts the targets, and Affected the objects that are reached through them.
+	Targets  int
+	Affected int
+	// Overridden counts the objects on which a setting has no effect, and Failing those that do not exist or are rejected.
+	Overridden int
+	Failing    int
 }
 
 // Parent is what became of a route at one parent, or of a policy at one ancestor.

@@ -1,5 +1,6 @@
-// Package peers lets every replica of the control plane know what the proxies of the others have acknowledged and refused: each shows a board of its own proxies
-// ([Board]), and follows those of the others ([Follower]). The boards travel as resources of delta xDS, in the message that Envoy's client status
-// service uses for the same purpose.
-// It must not know what is done with that knowledge.
+// Package peers exchanges the acknowledgements and NACKs of proxies between the replicas of the control plane. Each replica publishes those
+// of its own proxies ([Server]) and subscribes to the other replicas ([Client]), over delta xDS with the messages of Envoy's client status
+// discovery service.
+// Enter at [NewServer] and [NewClient].
+// It must not know what other packages do with acknowledgements.
 package peers

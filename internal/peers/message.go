@@ -14,7 +14,7 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// TypeURL is that of what is on a board.
+// TypeURL is the type of the exchanged resources.
 const TypeURL = "type.googleapis.com/envoy.service.status.v3.ClientConfig"
 
 // The names by which types of resources are known to other replicas.
@@ -25,26 +25,35 @@ var typeNames = map[xds.Type]string{
 // separator is in no name of a table, domain or route.
 const separator = "|"
 
-// entry is what is on a board about one proxy.
+// entry is the published state of one proxy.
 type entry struct {
 	proxy xds.Identity
 	// since is when its newest stream began.
 	since time.Time
 	state string
-	// left says that the proxy has been sent something else since it had the state.
-	left     bool
-	refusals []xds.Refusal
+	// left reports that the proxy has been sent another state since it acknowledged this one.
+	left  bool
+	nacks []xds.NACK
 }
 
 // name of a proxy's entry. Neither a Gateway nor a pod has the separator in its name.
-func name(proxy xds.Identity) string { return proxy.Gateway + separator + proxy.Pod }
+func name(proxy xds.Identity) string { return proxy.Group.String() + separator + proxy.Pod }
 
 func parseName(text string) (xds.Identity, error) {
-	gateway, pod, found := strings.Cut(text, separator)
+	group, pod, found := strings.Cut(text, separator)
 	if !found {
 		return xds.Identity{}, fmt.Errorf("%q names no proxy", text)
 	}
-	return xds.Identity{Gateway: gateway, Pod: pod}, nil
+	return parseProxy(group, pod)
+}
+
+// parseProxy returns the proxy of a node.
+func parseProxy(cluster, id string) (xds.Identity, error) {
+	group, ok := xds.ParseGroupID(cluster)
+	if !ok {
+		return xds.Identity{}, fmt.Errorf("%q names no group of proxies", cluster)
+	}
+	return xds.Identity{Group: group, Pod: id}, nil
 }
 
 func (e entry) message() *statusv3.ClientConfig {
@@ -53,12 +62,12 @@ func (e entry) message() *statusv3.ClientConfig {
 		status = statusv3.ConfigStatus_STALE
 	}
 	m := &statusv3.ClientConfig{
-		Node: &corev3.Node{Id: e.proxy.Pod, Cluster: e.proxy.Gateway},
+		Node: &corev3.Node{Id: e.proxy.Pod, Cluster: e.proxy.Group.String()},
 		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{
 			VersionInfo: e.state, ConfigStatus: status, LastUpdated: timestamppb.New(e.since),
 		}},
 	}
-	for _, r := range e.refusals {
+	for _, r := range e.nacks {
 		m.GenericXdsConfigs = append(m.GenericXdsConfigs, &statusv3.ClientConfig_GenericXdsConfig{
 			TypeUrl:      typeNames[r.Type],
 			Name:         strings.Join(append([]string{r.Table, r.Name, detailsOf(r)}, r.Routes...), separator),
@@ -69,8 +78,12 @@ func (e entry) message() *statusv3.ClientConfig {
 	return m
 }
 
-func parse(m *statusv3.ClientConfig) entry {
-	e := entry{proxy: xds.Identity{Gateway: m.GetNode().GetCluster(), Pod: m.GetNode().GetId()}}
+func parse(m *statusv3.ClientConfig) (entry, error) {
+	proxy, err := parseProxy(m.GetNode().GetCluster(), m.GetNode().GetId())
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{proxy: proxy}
 	for _, c := range m.GetGenericXdsConfigs() {
 		if status := c.GetConfigStatus(); status == statusv3.ConfigStatus_SYNCED || status == statusv3.ConfigStatus_STALE {
 			e.state, e.left, e.since = c.GetVersionInfo(), status == statusv3.ConfigStatus_STALE, c.GetLastUpdated().AsTime()
@@ -83,18 +96,19 @@ func parse(m *statusv3.ClientConfig) entry {
 				if len(routes) > 0 && strings.HasPrefix(routes[0], detailsPrefix) {
 					details, routes = routes[0], routes[1:]
 				}
-				r := xds.Refusal{
-					Type: t, Table: parts[0], Name: parts[1], Routes: routes, Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
+				r := xds.NACK{
+					Type: t, Table: parts[0], Name: parts[1], Routes: routes,
+					Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
 				}
 				r.Filters, r.Together = strings.Contains(details, detailFilters), strings.Contains(details, detailTogether)
-				e.refusals = append(e.refusals, r)
+				e.nacks = append(e.nacks, r)
 			}
 		}
 	}
-	return e
+	return e, nil
 }
 
-// The letters for what else is known of a refused virtual host.
+// The letters for the details of a rejected virtual host.
 const (
 	detailFilters  = "f"
 	detailTogether = "t"
@@ -102,7 +116,7 @@ const (
 	detailsPrefix = "+"
 )
 
-func detailsOf(r xds.Refusal) string {
+func detailsOf(r xds.NACK) string {
 	details := detailsPrefix
 	if r.Filters {
 		details += detailFilters
@@ -113,31 +127,34 @@ func detailsOf(r xds.Refusal) string {
 	return details
 }
 
-// offerNode is the id of the node in what is on a board about a route in quarantine, where the others have the pod of a proxy.
+// offerNode is the node id of a message about a quarantined route. Other messages have the pod of a proxy there.
 const offerNode = "quarantine"
 
-// offer is what a replica serves instead of a route that is refused.
+// offer is the substitute that a replica serves for a quarantined route.
 type offer struct {
-	key, refused string
-	instead      []byte
+	key, rejected string
+	instead       []byte
 }
 
 func (o offer) name() string { return offerNode + separator + o.key }
+
+// parseOfferName returns the key of an offer, and reports whether the name is one of an offer. No group has that name.
+func parseOfferName(text string) (string, bool) { return strings.CutPrefix(text, offerNode+separator) }
 
 func (o offer) message() *statusv3.ClientConfig {
 	return &statusv3.ClientConfig{
 		Node: &corev3.Node{Id: offerNode},
 		GenericXdsConfigs: []*statusv3.ClientConfig_GenericXdsConfig{{
-			Name: o.key, VersionInfo: o.refused, XdsConfig: &anypb.Any{Value: o.instead},
+			Name: o.key, VersionInfo: o.rejected, XdsConfig: &anypb.Any{Value: o.instead},
 		}},
 	}
 }
 
-// parseOffer says whether a message is an offer.
+// parseOffer reports whether a message is an offer, and parses it.
 func parseOffer(m *statusv3.ClientConfig) (offer, bool) {
 	if m.GetNode().GetId() != offerNode || m.GetNode().GetCluster() != "" || len(m.GetGenericXdsConfigs()) != 1 {
 		return offer{}, false
 	}
 	c := m.GetGenericXdsConfigs()[0]
-	return offer{key: c.GetName(), refused: c.GetVersionInfo(), instead: c.GetXdsConfig().GetValue()}, true
+	return offer{key: c.GetName(), rejected: c.GetVersionInfo(), instead: c.GetXdsConfig().GetValue()}, true
 }

@@ -18,17 +18,17 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// replica serves a board.
+// replica serves a Server.
 type replica struct {
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
-	board *peers.Board
+	server *peers.Server
 }
 
 func (r replica) DeltaAggregatedResources(s discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	return deltav3.NewServer(s.Context(), r.board, nil).DeltaStreamHandler(s, resourcev3.AnyType)
+	return deltav3.NewServer(s.Context(), r.server, nil).DeltaStreamHandler(s, resourcev3.AnyType)
 }
 
-// journal writes down what a follower tells.
+// journal writes down what a client reports.
 type journal chan string
 
 func (j journal) PeerHolds(_ string, p xds.Identity, _ time.Time, state string, left bool) {
@@ -36,11 +36,11 @@ func (j journal) PeerHolds(_ string, p xds.Identity, _ time.Time, state string, 
 	if left {
 		verb = "leaves"
 	}
-	j <- fmt.Sprintf("%s %s %s %q", p.Gateway, p.Pod, verb, state)
+	j <- fmt.Sprintf("%s %s %s %q", p.Group, p.Pod, verb, state)
 }
 
 func (j journal) PeerForgets(_ string, p xds.Identity) {
-	j <- fmt.Sprintf("%s %s gone", p.Gateway, p.Pod)
+	j <- fmt.Sprintf("%s %s gone", p.Group, p.Pod)
 }
 func (j journal) PeerLeft(string) { j <- "left" }
 
@@ -61,24 +61,24 @@ func (j journal) expect(t *testing.T, want ...string) {
 func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	board := peers.NewBoard(log)
+	server := peers.NewServer(log)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, replica{board: board})
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	calls := grpc.NewServer()
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(calls, replica{server: server})
+	go func() { _ = calls.Serve(listener) }()
+	t.Cleanup(calls.Stop)
 
 	j := make(journal, 100)
 	wanted := make(chan bool, 1)
-	f := peers.NewFollower(peers.Options{
+	f := peers.NewClient(peers.Options{
 		Dial: func(address string) (*grpc.ClientConn, error) {
 			return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		},
 		Listener: j, Log: log, Node: "me",
-		Wants: func(string, xds.Refusal) bool {
+		Wants: func(xds.GroupID, xds.NACK) bool {
 			select {
 			case <-wanted:
 				return true
@@ -86,36 +86,39 @@ func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 				return false
 			}
 		},
-		Refused: func(p xds.Identity, r xds.Refusal) { j <- fmt.Sprintf("%s refused %+v", p.Pod, r) },
-		Offered: func(key, refused string, instead []byte) { j <- fmt.Sprintf("%s of %s: %s", key, refused, instead) },
+		NACKed:  func(p xds.Identity, r xds.NACK) { j <- fmt.Sprintf("%s refused %+v", p.Pod, r) },
+		Offered: func(_, key, refused string, instead []byte) { j <- fmt.Sprintf("%s of %s: %s", key, refused, instead) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go board.Run(ctx)
+	go server.Run(ctx)
 	go f.Run(ctx)
 	f.Follow([]string{listener.Addr().String()})
 
-	a, b := xds.Identity{Gateway: "shop/web", Pod: "a"}, xds.Identity{Gateway: "shop/web", Pod: "b"}
-	board.Connected(a)
+	group := xds.GroupID{Namespace: "shop", Name: "web"}
+	a, b := xds.Identity{Group: group, Pod: "a"}, xds.Identity{Group: group, Pod: "b"}
+	server.Connected(a)
 	j.expect(t, `shop/web a holds ""`)
-	board.Holds(a, "1")
+	server.Holds(a, "1")
 	j.expect(t, `shop/web a holds "1"`)
-	board.Leaves(a)
+	server.Leaves(a)
 	j.expect(t, `shop/web a leaves "1"`)
-	board.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
-	board.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
+	server.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
+	server.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
 	j.expect(t, "HTTPRoute/shop/r@shop/web of v: instead")
-	board.Withdraw("HTTPRoute/shop/r@shop/web")
+	server.Withdraw("HTTPRoute/shop/r@shop/web")
 	j.expect(t, "HTTPRoute/shop/r@shop/web of : ")
-	board.Connected(b)
+	server.Connected(b)
 	j.expect(t, `shop/web b holds ""`)
-	refusal := xds.Refusal{Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no", Together: true}
-	board.Refused(b, refusal)
+	nack := xds.NACK{
+		Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no", Together: true,
+	}
+	server.NACKed(b, nack)
 	j.expect(t, `shop/web b holds ""`)
 	wanted <- true
-	j.expect(t, fmt.Sprintf("b refused %+v", refusal))
-	board.Disconnected(a)
+	j.expect(t, fmt.Sprintf("b refused %+v", nack))
+	server.Disconnected(a)
 	j.expect(t, "shop/web a gone")
-	server.Stop()
+	calls.Stop()
 	j.expect(t, "left")
 }

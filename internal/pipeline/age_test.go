@@ -15,7 +15,7 @@ func TestALaneThatHangsHasAnAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		hangs := false
-		p := New(nowhere(), prometheus.NewRegistry(), WithFault(func(string, string) {
+		p := New(discardAll(), prometheus.NewRegistry(), WithFault(func(string, string) {
 			if hangs {
 				<-hang
 			}

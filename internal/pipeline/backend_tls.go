@@ -16,12 +16,11 @@ const (
 	stagePolicyStatus = "backend TLS policy status"
 )
 
-// backendTLS is how connections to backends are secured, nil where nobody asked for it.
+// backendTLS is how connections to backends are secured, nil where it is not asked for.
 type backendTLS struct {
-	// byBackend is keyed by [ir.Backend.Name] and knows nothing of Gateways. byGateway has a Gateway's own certificate too, and is keyed by
-	// `<gateway>|<backend>`.
-	byBackend *store.Table[*ir.BackendTLS]
-	byGateway *store.Table[*ir.BackendTLS]
+	// byBackend does not depend on Gateways. byGateway has the client certificate of the Gateway too.
+	byBackend *store.TableOf[ir.Backend, *ir.BackendTLS]
+	byGateway *store.TableOf[ir.GatewayBackend, *ir.BackendTLS]
 }
 
 // closedOnPanic lets no connection to a backend of which it is not known how to secure it.
@@ -29,12 +28,12 @@ var closedOnPanic = memo.OnPanic(func(_ *store.View, _ string, last *ir.BackendT
 	if last != nil {
 		return last
 	}
-	return &ir.BackendTLS{Refused: true}
+	return &ir.BackendTLS{FailClosed: true}
 })
 
-// secureBackends lists the stages that weigh BackendTLSPolicies. What they decide is a part of the clusters, not of routes: a policy that
-// comes, changes or can not be served touches no route, of whatever kind. It returns the bundles and the key pairs that Gateways need.
-func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAuthorities, byCertificate store.Source) {
+// addBackendTLSStages adds the stages of BackendTLSPolicies. The effective policy is a part of clusters, not of routes: a change of a
+// policy recomputes no route. It returns the bundles and the key pairs that Gateways need.
+func (g *graph) addBackendTLSStages(backends backendSources) (byAuthorities, byCertificate store.SourceOf[ir.GatewaySecret]) {
 	g.policies = memo.Derive(g.memo, stagePolicy, from(g.objects.BackendTLSPolicies), deepEqual[policy.ResolvedBackendTLS],
 		func(v *store.View, key string) policy.ResolvedBackendTLS { return policy.BackendTLS(v, g.objects, key) },
 		memo.OnPanic(func(v *store.View, key string, _ policy.ResolvedBackendTLS, _ string) policy.ResolvedBackendTLS {
@@ -42,49 +41,36 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAu
 		}))
 	inputs := policy.Inputs{Objects: g.objects, Policies: g.policies}
 
-	g.tls.byBackend = memo.Derive(g.memo, stageBackendTLS, byBackend, deepEqual[*ir.BackendTLS],
-		func(v *store.View, key string) *ir.BackendTLS {
-			backend, ok := ir.ParseBackend(key)
-			if !ok {
-				return nil
-			}
+	g.tls.byBackend = memo.DeriveOf(g.memo, stageBackendTLS, parseBackend, backends.names, deepEqual[*ir.BackendTLS],
+		func(v *store.View, backend ir.Backend) *ir.BackendTLS {
 			tls := g.askedTLS(v, inputs, backend)
 			switch {
-			case tls != nil && tls.Refused && backend.XBackend:
-				// Whoever can not be served gets no connection of any kind.
+			case tls != nil && tls.FailClosed && !backend.Kind.IsService():
+				// What cannot be served gets no connection of any kind.
 				return tls
-			case !backend.Protocol.TakesTLS():
+			case !backend.Protocol.TakesTLS() || backend.Kind == ir.KindFailover:
 				return nil
 			case tls == nil && backend.Protocol == ir.BackendWSS:
 				// A route takes such a backend only where it is to be encrypted; otherwise it must not be reached in plain text.
-				return &ir.BackendTLS{Refused: true}
+				return &ir.BackendTLS{FailClosed: true}
+			case tls == nil && backend.Protocol == ir.BackendPicker:
+				return &ir.BackendTLS{Settings: &ir.BackendTLSSettings{SkipVerify: true}}
 			}
 			return tls
 		}, closedOnPanic)
-	g.tls.byGateway = memo.Derive(g.memo, stageGatewayTLS, byGatewayBackend, deepEqual[*ir.BackendTLS],
-		func(v *store.View, key string) *ir.BackendTLS {
-			gateway, backend := splitKey(key)
-			shared, _ := g.tls.byBackend.Get(v, backend)
-			if shared == nil || shared.Refused || shared.Inline {
-				return shared
-			}
-			own := *shared
-			r, _ := g.gateways.Get(v, gateway)
-			own.ClientCertificate = r.ClientCertificate
-			return &own
-		}, closedOnPanic)
-	byAuthorities = store.NewIndex(g.tls.byGateway, "backend TLS.byAuthorities", authoritiesKey)
-	byCertificate = store.NewIndex(g.tls.byGateway, "backend TLS.byCertificate", certificateKey)
+	g.tls.byGateway = memo.DeriveOf(g.memo, stageGatewayTLS, ir.ParseGatewayBackend, backends.byUser, deepEqual[*ir.BackendTLS],
+		g.gatewayTLS, closedOnPanic)
+	byAuthorities = store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byAuthorities", neededAuthorities)
+	byCertificate = store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byCertificate", neededCertificates)
 	byMissing := store.NewIndex(g.routes, "route.byMissingService", func(_ string, r route.Resolved) []string { return r.MissingServices() })
-	byServicePort := store.NewIndex(g.tls.byGateway, "backend TLS.byServicePort", servicePortKey)
+	byServicePort := store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byServicePort", securableEndpoints)
 
-	g.policyStatus = memo.Derive(g.memo, stagePolicyStatus, from(g.objects.BackendTLSPolicies), deepEqual[outcome.Policy],
+	outcomes := memo.Derive(g.memo, stagePolicyStatus, from(g.objects.BackendTLSPolicies), deepEqual[outcome.Policy],
 		func(v *store.View, key string) outcome.Policy {
-			users := func(service ir.Name, port int32) []string {
+			users := func(service ir.BackendTarget, port int32) []string {
 				var gateways []string
-				for _, user := range byServicePort.Keys(v, ir.EndpointsName(service, port, false)) {
-					gateway, _ := splitKey(user)
-					gateways = append(gateways, gateway)
+				for _, user := range byServicePort.Keys(v, ir.Endpoints{Kind: service.Kind, Object: service.Object, Port: port}) {
+					gateways = append(gateways, ir.ParseGatewayBackend(user).Gateway)
 				}
 				return gateways
 			}
@@ -98,34 +84,57 @@ func (g *graph) secureBackends(byBackend, byGatewayBackend []store.Source) (byAu
 			}
 			return inputs.BackendTLSStatus(v, policy.Users{OfPort: users, OfMissing: missing}, key)
 		})
+	g.addPolicies(store.BackendTLSPolicy, outcomes, stagePolicy, stagePolicyStatus)
 	return byAuthorities, byCertificate
 }
 
-// askedTLS is what an XBackend asks for itself, or policies do for a Service.
+// askedTLS is what a Backend, an XBackend or an InferencePool asks for itself, or policies do for a Service or a ServiceImport.
 func (g *graph) askedTLS(v *store.View, policies policy.Inputs, backend ir.Backend) *ir.BackendTLS {
-	if !backend.XBackend {
-		return policies.PortTLS(v, backend.Object, backend.Port)
+	switch backend.Kind {
+	case ir.KindXBackend:
+		own, _ := g.xbackends.Get(v, backend.Object.String())
+		return own.TLS
+	case ir.KindBackend:
+		own, _ := g.fixedBackends.Get(v, backend.Object.String())
+		return own.TLS
+	case ir.KindInferencePool:
+		own, _ := g.pools.Get(v, backend.Object.String())
+		return own.TLS
+	case ir.KindFailover:
+		return nil
+	default:
+		return policies.PortTLS(v, backend.Target(), backend.Port)
 	}
-	own, _ := g.xbackends.Get(v, backend.Object.String())
-	return own.TLS
 }
 
-// certificateKey is the key pair that a Gateway needs for a backend, as `<gateway>|<secret>`.
-func certificateKey(key string, tls *ir.BackendTLS) []string {
-	return ofGateway(key, ir.NeedsOf(tls).Certificates())
+// neededCertificates are the key pairs that a Gateway needs for a backend.
+func neededCertificates(key string, tls *ir.BackendTLS) []ir.GatewaySecret {
+	return secretsOf(ir.ParseGatewayBackend(key).Gateway, ir.NeedsOf(tls).Certificates())
 }
 
-// authoritiesKey is the bundle that a Gateway needs for a backend, as `<gateway>|<bundle>`.
-func authoritiesKey(key string, tls *ir.BackendTLS) []string {
-	return ofGateway(key, ir.NeedsOf(tls).Authorities())
+// neededAuthorities are the bundles that a Gateway needs for a backend.
+func neededAuthorities(key string, tls *ir.BackendTLS) []ir.GatewaySecret {
+	return secretsOf(ir.ParseGatewayBackend(key).Gateway, ir.NeedsOf(tls).Authorities())
 }
 
-// servicePortKey is the port of a Service that a Gateway sends requests to, if a policy can have a say in that.
-func servicePortKey(key string, _ *ir.BackendTLS) []string {
-	_, name := splitKey(key)
-	backend, ok := ir.ParseBackend(name)
-	if !ok || !backend.Protocol.TakesTLS() {
+// securableEndpoints are the endpoints that a Gateway sends requests to, if a policy can apply to them.
+func securableEndpoints(key string, _ *ir.BackendTLS) []ir.Endpoints {
+	backend := ir.ParseGatewayBackend(key).Backend
+	if !backend.Protocol.TakesTLS() {
 		return nil
 	}
-	return []string{backend.EndpointsName()}
+	return []ir.Endpoints{backend.Endpoints()}
+}
+
+// gatewayTLS is how the proxies of a Gateway secure connections to a backend, with the client certificate of the Gateway.
+func (g *graph) gatewayTLS(v *store.View, user ir.GatewayBackend) *ir.BackendTLS {
+	shared, _ := g.tls.byBackend.Get(v, user.Backend)
+	// A cluster that Gateways share has no certificate of one. That may be about to leave, and have one already.
+	if shared == nil || shared.FailClosed || shared.Inline || g.sharedClass(v, user.Gateway) != "" {
+		return shared
+	}
+	own := *shared
+	r, _ := g.gateways.Get(v, user.Gateway)
+	own.ClientCertificate = r.ClientCertificate
+	return &own
 }

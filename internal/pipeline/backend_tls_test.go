@@ -6,9 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 // secured is two Gateways in front of a Service with a policy; one of them has a certificate of its own.
@@ -54,29 +55,29 @@ func securedGraph(t *testing.T) *graph {
 func authoritiesIn(pair int) store.Change {
 	return change(store.ConfigMap, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "ca"},
-		Data:       map[string]string{corev1.ServiceAccountRootCAKey: string(worldtest.KeyPairs()[pair][0])},
+		Data:       map[string]string{corev1.ServiceAccountRootCAKey: string(fuzzobjects.KeyPairs()[pair][0])},
 	})
 }
 
 func clientPair(pair int) store.Change {
 	return change(store.Secret, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "client"}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: worldtest.KeyPairs()[pair][0], corev1.TLSPrivateKeyKey: worldtest.KeyPairs()[pair][1]},
+		Data: map[string][]byte{corev1.TLSCertKey: fuzzobjects.KeyPairs()[pair][0], corev1.TLSPrivateKeyKey: fuzzobjects.KeyPairs()[pair][1]},
 	})
 }
 
 func TestGatewayTLSBackendClientCertificate(t *testing.T) {
 	t.Parallel()
 	g := securedGraph(t)
-	named, _ := g.tls.byGateway.Get(nil, "infra/named|infra/v1/80")
-	nameless, _ := g.tls.byGateway.Get(nil, "infra/nameless|infra/v1/80")
+	named, _ := g.tls.byGateway.Get(nil, ir.ParseGatewayBackend("infra/named|infra/v1/80"))
+	nameless, _ := g.tls.byGateway.Get(nil, ir.ParseGatewayBackend("infra/nameless|infra/v1/80"))
 	if named.ClientCertificate != "infra/client" || nameless.ClientCertificate != "" {
 		t.Errorf("certificates are %q and %q", named.ClientCertificate, nameless.ClientCertificate)
 	}
-	if pair, _ := g.certificates.Get(nil, "infra/named|infra/client"); pair.resource == nil {
+	if pair, _ := g.certificates.Get(nil, ir.ParseGatewaySecret("infra/named|infra/client")); pair.resource == nil {
 		t.Error("the Gateway that shows the certificate does not get it")
 	}
-	if g.certificates.Has("infra/nameless|infra/client") {
+	if g.certificates.Has(ir.ParseGatewaySecret("infra/nameless|infra/client")) {
 		t.Error("a Gateway gets a certificate that it does not show")
 	}
 }
@@ -91,11 +92,11 @@ func TestRotationChangesNoCluster(t *testing.T) {
 	}{
 		{
 			"of authorities", authoritiesIn(1),
-			func(g *graph) *store.Table[translation] { return g.authorities }, "infra/named|ConfigMap/infra/ca",
+			func(g *graph) *store.Table[translation] { return g.authorities.Table }, "infra/named|ConfigMap/infra/ca",
 		},
 		{
 			"of a client certificate", clientPair(1),
-			func(g *graph) *store.Table[translation] { return g.certificates }, "infra/named|infra/client",
+			func(g *graph) *store.Table[translation] { return g.certificates.Table }, "infra/named|infra/client",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,14 +126,14 @@ func TestABrokenPolicyNeverFallsBackToPlainText(t *testing.T) {
 		g.objects.Apply(broken)
 		g.memo.Run()
 		for _, gateway := range []string{"named", "nameless"} {
-			if tls, _ := g.tls.byGateway.Get(nil, "infra/"+gateway+"|infra/v1/80"); tls == nil || !tls.Refused {
+			if tls, _ := g.tls.byGateway.Get(nil, ir.ParseGatewayBackend("infra/"+gateway+"|infra/v1/80")); tls == nil || !tls.FailClosed {
 				t.Errorf("Gateway %s connects with %+v", gateway, tls)
 			}
 		}
 	}
 	g.objects.Apply(store.Change{Kind: store.BackendTLSPolicy, Key: "infra/policy"})
 	g.memo.Run()
-	if tls, _ := g.tls.byGateway.Get(nil, "infra/named|infra/v1/80"); tls != nil {
+	if tls, _ := g.tls.byGateway.Get(nil, ir.ParseGatewayBackend("infra/named|infra/v1/80")); tls != nil {
 		t.Errorf("without a policy there is %+v", tls)
 	}
 }
@@ -140,8 +141,8 @@ func TestABrokenPolicyNeverFallsBackToPlainText(t *testing.T) {
 func TestGatewaysShareTheBytesOfABundle(t *testing.T) {
 	t.Parallel()
 	g := securedGraph(t)
-	one, _ := g.authorities.Get(nil, "infra/named|ConfigMap/infra/ca")
-	other, _ := g.authorities.Get(nil, "infra/nameless|ConfigMap/infra/ca")
+	one, _ := g.authorities.Get(nil, ir.ParseGatewaySecret("infra/named|ConfigMap/infra/ca"))
+	other, _ := g.authorities.Get(nil, ir.ParseGatewaySecret("infra/nameless|ConfigMap/infra/ca"))
 	if one.resource == nil || one.resource != other.resource {
 		t.Error("each Gateway has a copy")
 	}

@@ -17,40 +17,31 @@ const (
 	stageTrafficStatus = "backend traffic policy status"
 )
 
-// limitBackends lists the stages that weigh XBackendTrafficPolicies. What they decide is a part of the clusters, not of routes.
-func (g *graph) limitBackends(byBackend, byGatewayBackend []store.Source) {
-	policies := memo.Derive(g.memo, stageTrafficPolicy, from(g.objects.BackendTrafficPolicies), deepEqual[policy.ResolvedBackendTraffic],
+// addBackendTrafficStages adds the stages that weigh XBackendTrafficPolicies. What they decide is a part of the clusters, not of routes.
+func (g *graph) addBackendTrafficStages(backends backendSources) {
+	policies := memo.Derive(g.memo, stageTrafficPolicy, from(g.objects.XBackendTrafficPolicies), deepEqual[policy.ResolvedBackendTraffic],
 		func(v *store.View, key string) policy.ResolvedBackendTraffic {
 			return policy.BackendTraffic(v, g.objects, key)
 		})
 	inputs := policy.TrafficInputs{Objects: g.objects, Policies: policies}
-	g.retryBudgets = memo.Derive(g.memo, stageRetryBudget, byBackend, deepEqual[*ir.RetryBudget],
-		func(v *store.View, key string) *ir.RetryBudget {
-			backend, ok := ir.ParseBackend(key)
-			if !ok {
-				return nil
-			}
-			return inputs.RetryBudget(v, backend)
-		})
-	users := memo.Derive(g.memo, stageBackendUser, byGatewayBackend, deepEqual[string],
-		func(_ *store.View, key string) string {
-			_, name := splitKey(key)
-			backend, _ := ir.ParseBackend(name)
-			return backend.Target()
-		})
-	g.usersByTarget = store.NewIndex(users, "backend user.byTarget", func(_, target string) []string { return []string{target} })
-	g.trafficStatus = memo.Derive(g.memo, stageTrafficStatus, from(g.objects.BackendTrafficPolicies), deepEqual[outcome.Policy],
+	g.retryBudgets = memo.DeriveOf(g.memo, stageRetryBudget, parseBackend, backends.names, deepEqual[*ir.RetryBudget],
+		inputs.RetryBudget)
+	users := memo.DeriveOf(g.memo, stageBackendUser, ir.ParseGatewayBackend, backends.byUser, deepEqual[ir.BackendTarget],
+		func(_ *store.View, user ir.GatewayBackend) ir.BackendTarget { return user.Backend.Target() })
+	g.usersByTarget = store.NewIndexOf(users.Table, "backend user.byTarget",
+		func(_ string, target ir.BackendTarget) []ir.BackendTarget { return []ir.BackendTarget{target} })
+	outcomes := memo.Derive(g.memo, stageTrafficStatus, from(g.objects.XBackendTrafficPolicies), deepEqual[outcome.Policy],
 		func(v *store.View, key string) outcome.Policy {
-			return inputs.Status(v, func(target string) []string { return g.usersOf(v, target) }, key)
+			return inputs.Status(v, func(target ir.BackendTarget) []string { return g.usersOf(v, target) }, key)
 		})
+	g.addPolicies(store.XBackendTrafficPolicy, outcomes, stageTrafficPolicy, stageTrafficStatus)
 }
 
-// usersOf lists the Gateways that send anything to an [ir.Backend.Target], each once, sorted.
-func (g *graph) usersOf(v *store.View, target string) []string {
+// usersOf lists the Gateways that send requests or connections to an object, each once, sorted.
+func (g *graph) usersOf(v *store.View, target ir.BackendTarget) []string {
 	var gateways []string
 	for _, user := range g.usersByTarget.Keys(v, target) {
-		gateway, _ := splitKey(user)
-		gateways = append(gateways, gateway)
+		gateways = append(gateways, ir.ParseGatewayBackend(user).Gateway)
 	}
 	slices.Sort(gateways)
 	return slices.Compact(gateways)

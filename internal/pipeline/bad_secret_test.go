@@ -9,14 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
-// TestABadSecretHurtsOneListener has fifty listeners, and one of them offers each odd key pair in turn. Whatever is wrong with it, the others go on as they
-// are, their port is opened as before, and the one listener says why.
+// TestABadSecretHurtsOneListener has fifty listeners, and one of them offers each odd key pair in turn. Whatever is wrong with it, the
+// others go on as they are, their port is opened as before, and the one listener says why.
 func TestABadSecretHurtsOneListener(t *testing.T) {
 	t.Parallel()
 	const listeners = 50
@@ -29,8 +30,13 @@ func TestABadSecretHurtsOneListener(t *testing.T) {
 			name = "odd"
 		}
 		gw.Spec.Listeners = append(gw.Spec.Listeners, gwv1.Listener{
-			Name: gwv1.SectionName(fmt.Sprintf("l%d", i)), Port: 443, Protocol: gwv1.HTTPSProtocolType, Hostname: new(gwv1.Hostname(fmt.Sprintf("h%d.example.com", i))),
-			TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: name}}},
+			Name: gwv1.SectionName(
+				fmt.Sprintf("l%d", i),
+			),
+			Port:     443,
+			Protocol: gwv1.HTTPSProtocolType,
+			Hostname: new(gwv1.Hostname(fmt.Sprintf("h%d.example.com", i))),
+			TLS:      &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: name}}},
 		})
 	}
 	g := newGraph()
@@ -39,7 +45,7 @@ func TestABadSecretHurtsOneListener(t *testing.T) {
 	}
 	g.objects.Apply(change(store.Gateway, gw))
 	bad := 0
-	for _, pair := range worldtest.WildKeyPairs() {
+	for _, pair := range fuzzobjects.HostileKeyPairs() {
 		g.objects.Apply(change(store.Secret, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "odd"}, Type: corev1.SecretTypeTLS,
 			Data: map[string][]byte{corev1.TLSCertKey: pair.Certificate, corev1.TLSPrivateKeyKey: pair.Key},
@@ -52,11 +58,12 @@ func TestABadSecretHurtsOneListener(t *testing.T) {
 				continue
 			}
 			bad++
-			if i > 0 || resolved.Reason != string(gwv1.ListenerReasonInvalidCertificateRef) || !strings.Contains(resolved.Message, "Secret infra/odd") {
+			if i > 0 || resolved.Reason != string(gwv1.ListenerReasonInvalidCertificateRef) ||
+				!strings.Contains(resolved.Message, "Secret infra/odd") {
 				t.Errorf("%s: listener %s: %s: %s", pair.Name, l.Name, resolved.Reason, resolved.Message)
 			}
 		}
-		if serving := servingChains(g, "infra/gw|443"); serving < listeners-1 {
+		if serving := servingChains(g, ir.PortID{Gateway: "infra/gw", Port: "443"}); serving < listeners-1 {
 			t.Errorf("%s: %d chains serve", pair.Name, serving)
 		}
 	}
@@ -66,14 +73,14 @@ func TestABadSecretHurtsOneListener(t *testing.T) {
 }
 
 // servingChains counts the chains of an open port that answer requests.
-func servingChains(g *graph, key string) int {
-	if l, _ := g.listeners.Get(nil, key); l.resource == nil || len(l.flaws) > 0 {
+func servingChains(g *graph, port ir.PortID) int {
+	if l, _ := g.listeners.Get(nil, port); l.resource == nil || len(l.invalid) > 0 {
 		return 0
 	}
-	port, _ := g.ports.Get(nil, key)
+	open, _ := g.ports.Get(nil, port)
 	serving := 0
-	for _, c := range port.Chains {
-		if c.RouteTable != "" && len(c.Certificates) == 1 {
+	for _, c := range open.Chains {
+		if !c.RouteTable.IsZero() && len(c.Certificates) == 1 {
 			serving++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gatewright/gatewright/internal/endpoints"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
@@ -20,7 +21,11 @@ import (
 // wideRoute has no hostname and as many matches as definitions allow.
 func wideRoute(generation int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {namespace: infra, name: wide, generation: %d}\nspec:\n  parentRefs: [{name: web}]\n  rules:\n", generation)
+	fmt.Fprintf(
+		&b,
+		"kind: HTTPRoute\nmetadata: {namespace: infra, name: wide, generation: %d}\nspec:\n  parentRefs: [{name: web}]\n  rules:\n",
+		generation,
+	)
 	for rule := range 2 {
 		b.WriteString("  - matches:\n")
 		for match := range 64 {
@@ -61,7 +66,7 @@ func TestAWideRouteIsNotCopiedIntoNarrowerHosts(t *testing.T) {
 	}
 	g.memo.Run()
 	g.resourceChanges()
-	host, _ := g.hosts.Get(nil, "infra/web/80|h7.example.com")
+	host, _ := g.hosts.Get(nil, ir.ParseHostID("infra/web/80|h7.example.com"))
 	if len(host.Rules) != 1 || !host.FallsThrough {
 		t.Errorf("h7.example.com has %d rules and falls through: %v", len(host.Rules), host.FallsThrough)
 	}
@@ -94,19 +99,22 @@ spec:
 		g.objects.Apply(c)
 	}
 	g.memo.Run()
-	for domain, want := range map[string]bool{"own.example.com": false, "a.wild.example.com": true, "b.example.com": true, "*": false, "*.wild.example.com": false} {
-		if host, ok := g.hosts.Get(nil, "infra/web/80|"+domain); !ok || host.FallsThrough != want {
+	for domain, want := range map[string]bool{
+		"own.example.com": false, "a.wild.example.com": true, "b.example.com": true, "*": false,
+		"*.wild.example.com": false,
+	} {
+		if host, ok := g.hosts.Get(nil, ir.ParseHostID("infra/web/80|"+domain)); !ok || host.FallsThrough != want {
 			t.Errorf("%s falls through: %v, want %v", domain, host.FallsThrough, want)
 		}
 	}
 }
 
 // limited is a pipeline with small limits, and what it says.
-func limited(t *testing.T, change func(*limits.Limits), objects ...string) (*Pipeline, *listening) {
+func limited(t *testing.T, change func(*limits.Limits), objects ...string) (*Pipeline, *recorder) {
 	t.Helper()
-	l := &listening{offers: map[string][]byte{}}
-	out := nowhere()
-	out.Statuses, out.Proofs, out.Peers = l, l, l
+	l := &recorder{offers: map[string][]byte{}}
+	out := discardAll()
+	out.Statuses, out.Convergence, out.Peers = l, l, l
 	set := limits.Defaults()
 	change(&set)
 	p := New(out, prometheus.NewRegistry(), WithLimits(set))
@@ -115,14 +123,14 @@ func limited(t *testing.T, change func(*limits.Limits), objects ...string) (*Pip
 	return p, l
 }
 
-func (l *listening) refused(t *testing.T, route, word string) {
+func (l *recorder) refused(t *testing.T, route, word string) {
 	t.Helper()
 	for _, said := range l.said {
 		if strings.HasPrefix(said, "refuse HTTPRoute "+route+" ") && strings.Contains(said, word) {
 			return
 		}
 	}
-	t.Errorf("%s is not told of %q: %q", route, word, l.said)
+	t.Errorf("%s does not report %q: %q", route, word, l.said)
 }
 
 func TestRulesOfWideRoutesAreRepeatedOnlySoOften(t *testing.T) {
@@ -133,13 +141,13 @@ func TestRulesOfWideRoutesAreRepeatedOnlySoOften(t *testing.T) {
 	}
 	p, l := limited(t, func(l *limits.Limits) { l.RepeatedRules = 600 }, objects...)
 	l.refused(t, "infra/wide", "repeatedRules")
-	narrow, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*.w1.example.com")
-	wide, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*")
+	narrow, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*.w1.example.com"))
+	wide, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
 	if len(narrow.Rules) != 1 || len(wide.Rules) != 128 {
 		t.Errorf("the narrower host has %d rules, the wide one %d", len(narrow.Rules), len(wide.Rules))
 	}
 	p, _ = limited(t, func(*limits.Limits) {}, objects...)
-	if narrow, _ = p.quarantine.graph.hosts.Get(nil, "infra/web/80|*.w1.example.com"); len(narrow.Rules) != 129 {
+	if narrow, _ = p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*.w1.example.com")); len(narrow.Rules) != 129 {
 		t.Errorf("within the limit, the narrower host has %d rules", len(narrow.Rules))
 	}
 }
@@ -149,12 +157,12 @@ func TestAHostHasRoomForSoManyRules(t *testing.T) {
 	p, l := limited(t, func(l *limits.Limits) { l.HostRules = 2 },
 		webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "a.example.com"), hostRoute(3, "a.example.com"), hostRoute(4, "b.example.com"))
 	l.refused(t, "infra/r3", "hostRules")
-	if host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|a.example.com"); len(host.Rules) != 2 {
+	if host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|a.example.com")); len(host.Rules) != 2 {
 		t.Errorf("the host has %d rules", len(host.Rules))
 	}
 	put(t, p, strings.Replace(hostRoute(1, "a.example.com"), "spec: {parentRefs: [{name: web}]", "spec: {parentRefs: [{name: other}]", 1))
 	p.config.step()
-	if host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|a.example.com"); len(host.Rules) != 2 || len(host.Beyond) != 0 {
+	if host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|a.example.com")); len(host.Rules) != 2 || len(host.Beyond) != 0 {
 		t.Errorf("with one less, the host has %d rules and no room for %v", len(host.Rules), host.Beyond)
 	}
 }
@@ -164,12 +172,12 @@ func TestAGatewayTakesSoManyRoutesOfANamespace(t *testing.T) {
 	p, _ := limited(t, func(l *limits.Limits) { l.Routes = 2 },
 		webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "b.example.com"), hostRoute(3, "c.example.com"))
 	for name, want := range map[string]outcome.State{"r1": outcome.True, "r2": outcome.True, "r3": outcome.False} {
-		r, _ := p.quarantine.graph.routes.Get(nil, string(store.HTTPRoute)+"/infra/"+name)
+		r, _ := p.graph.routes.Get(nil, string(store.HTTPRoute)+"/infra/"+name)
 		if got := r.Outcome.Parents[0].Conditions[0]; got.State != want {
 			t.Errorf("%s is accepted: %+v", name, got)
 		}
 	}
-	if p.quarantine.graph.hosts.Has("infra/web/80|c.example.com") {
+	if p.graph.hosts.Has(ir.ParseHostID("infra/web/80|c.example.com")) {
 		t.Error("the host of the route that is not accepted is served")
 	}
 }
@@ -178,7 +186,7 @@ func TestAGatewayTakesSoManyRoutesOfANamespace(t *testing.T) {
 func accepted(t *testing.T, p *Pipeline, routes int) (states []outcome.State, message string) {
 	t.Helper()
 	for i := range routes {
-		r, _ := p.quarantine.graph.routes.Get(nil, fmt.Sprintf("HTTPRoute/infra/r%d", i+1))
+		r, _ := p.graph.routes.Get(nil, fmt.Sprintf("HTTPRoute/infra/r%d", i+1))
 		got := r.Outcome.Parents[0].Conditions[0]
 		states, message = append(states, got.State), got.Message
 	}
@@ -189,7 +197,12 @@ func TestTheRoutesOfANamespaceHaveRoomForSoMuchAtAGateway(t *testing.T) {
 	t.Parallel()
 	two := strings.Replace(hostRoute(2, "b.example.com"), `["b.example.com"]`, `["b.example.com", "c.example.com"]`, 1)
 	expression := func(i int) string {
-		return strings.Replace(hostRoute(i, "a.example.com"), "rules: [{", `rules: [{matches: [{path: {type: RegularExpression, value: "/[a-z]{9}"}}], `, 1)
+		return strings.Replace(
+			hostRoute(i, "a.example.com"),
+			"rules: [{",
+			`rules: [{matches: [{path: {type: RegularExpression, value: "/[a-z]{9}"}}], `,
+			1,
+		)
 	}
 	other := func(i int, service string) string {
 		return strings.Replace(hostRoute(i, "a.example.com"), "name: v1", "name: "+service, 1)
@@ -243,7 +256,7 @@ func TestTheRoutesOfANamespaceHaveRoomForSoMuchAtAGateway(t *testing.T) {
 			p, _ := limited(t, c.limit, webGateway+strings.Join(c.objects, "\n---\n"))
 			states, message := accepted(t, p, len(c.objects))
 			if !slices.Equal(states, c.want) || !strings.Contains(message, c.word) {
-				t.Errorf("accepted: %v, want %v; the last is told %q", states, c.want, message)
+				t.Errorf("accepted: %v, want %v; the last reports %q", states, c.want, message)
 			}
 		})
 	}
@@ -257,7 +270,7 @@ func TestOneMoreRouteBeyondALimitChangesNoOther(t *testing.T) {
 	put(t, p, hostRoute(3, "c.example.com"))
 	p.config.step()
 	if _, after := accepted(t, p, 2); after != before || before == "" {
-		t.Errorf("the second route is told %q, then %q", before, after)
+		t.Errorf("the second route reports %q, then %q", before, after)
 	}
 	if states, _ := accepted(t, p, 3); !slices.Equal(states, []outcome.State{outcome.True, outcome.False, outcome.False}) {
 		t.Errorf("accepted: %v", states)
@@ -275,7 +288,7 @@ spec:
   - {matches: [{path: {type: RegularExpression, value: "/[a-z]{9}"}}], backendRefs: [{name: v1, port: 80}]}
   - {matches: [{path: {type: RegularExpression, value: "/[0-9]{9}"}}], backendRefs: [{name: v1, port: 80}]}
 `)
-	r, _ := p.quarantine.graph.routes.Get(nil, "HTTPRoute/infra/r")
+	r, _ := p.graph.routes.Get(nil, "HTTPRoute/infra/r")
 	if text := fmt.Sprint(r.Outcome); !strings.Contains(text, "more than 20 instructions together") || len(r.Rules) != 1 {
 		t.Errorf("%d rules; %s", len(r.Rules), text)
 	}
@@ -292,7 +305,7 @@ spec: {type: ExternalHostname, port: {number: 80}, externalHostname: {hostname: 
 	}
 	p, _ := limited(t, func(l *limits.Limits) { l.ExternalHostnames = 1 }, webGateway+name(1), name(2))
 	for i, refused := range map[int]bool{1: false, 2: true} {
-		x, _ := p.quarantine.graph.xbackends.Get(nil, fmt.Sprintf("infra/x%d", i))
+		x, _ := p.graph.xbackends.Get(nil, fmt.Sprintf("infra/x%d", i))
 		if (x.Accepted != nil) != refused || refused && !strings.Contains(x.Accepted.Message, "externalHostnames") {
 			t.Errorf("x%d: %+v", i, x.Accepted)
 		}
@@ -364,14 +377,20 @@ spec:
 	if n := report.Changed[stageVirtualHost]; n != 1 {
 		t.Errorf("the filter changes %d hosts, want its own", n)
 	}
-	if host, _ := g.hosts.Get(nil, "infra/web/80|h7.example.com"); !host.FallsThrough || len(host.Rules) != 1 {
+	if host, _ := g.hosts.Get(nil, ir.ParseHostID("infra/web/80|h7.example.com")); !host.FallsThrough || len(host.Rules) != 1 {
 		t.Errorf("h7 has %d rules and falls through: %v", len(host.Rules), host.FallsThrough)
 	}
 }
 
 func slicesOf(service string, endpoints int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kind: EndpointSlice\nmetadata: {namespace: infra, name: %s, labels: {kubernetes.io/service-name: %s}}\naddressType: IPv4\nports: [{name: http, port: 8080}]\nendpoints:\n", service, service)
+	fmt.Fprintf(
+		&b,
+		"kind: EndpointSlice\nmetadata: {namespace: infra, name: %s, labels: {kubernetes.io/service-name: %s}}\naddressType: IPv4\nports: "+
+			"[{name: http, port: 8080}]\nendpoints:\n",
+		service,
+		service,
+	)
 	for i := range endpoints {
 		fmt.Fprintf(&b, "- addresses: [10.0.0.%d]\n", i)
 	}
@@ -386,13 +405,28 @@ func TestABackendAndANamespaceHaveRoomForSoManyEndpoints(t *testing.T) {
 		name   string
 		limit  func(*limits.Limits)
 		served map[string]int
-		// told are the routes that are told of a limit, and mention those that say so and are served.
-		told, mention map[string]string
+		// reported are the routes that report a limit, and mention those that mention it and are served.
+		reported, mention map[string]string
 	}{
 		{"all have room", func(*limits.Limits) {}, map[string]int{"v1": 9, "v2": 9}, nil, nil},
-		{"each has too many", func(l *limits.Limits) { l.Endpoints = 4 }, map[string]int{"v1": 4, "v2": 4}, nil, map[string]string{"r1": "limit endpoints", "r2": "limit endpoints"}},
-		{"both together have too many", func(l *limits.Limits) { l.NamespaceEndpoints = 17 }, map[string]int{"v1": 9, "v2": 0}, map[string]string{"infra/r2": "limit namespaceEndpoints"}, nil},
-		{"both together have room once they are cut", func(l *limits.Limits) { l.Endpoints, l.NamespaceEndpoints = 4, 8 }, map[string]int{"v1": 4, "v2": 4}, nil, map[string]string{"r1": "limit endpoints"}},
+		{
+			"each has too many", func(l *limits.Limits) { l.Endpoints = 4 },
+			map[string]int{"v1": 4, "v2": 4},
+			nil,
+			map[string]string{"r1": "limit endpoints", "r2": "limit endpoints"},
+		},
+		{
+			"both together have too many", func(l *limits.Limits) { l.NamespaceEndpoints = 17 },
+			map[string]int{"v1": 9, "v2": 0},
+			map[string]string{"infra/r2": "limit namespaceEndpoints"},
+			nil,
+		},
+		{
+			"both together have room once they are cut", func(l *limits.Limits) { l.Endpoints, l.NamespaceEndpoints = 4, 8 },
+			map[string]int{"v1": 4, "v2": 4},
+			nil,
+			map[string]string{"r1": "limit endpoints"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -403,16 +437,16 @@ func TestABackendAndANamespaceHaveRoomForSoManyEndpoints(t *testing.T) {
 					t.Errorf("%s has %d endpoints, want %d", service, got, want)
 				}
 			}
-			for name, word := range c.told {
+			for name, word := range c.reported {
 				l.refused(t, name, word)
 			}
 			for _, name := range []string{"r1", "r2"} {
-				said := message(t, p.quarantine.graph, name, "ResolvedRefs")
+				said := message(t, p.graph, name, "ResolvedRefs")
 				if word := c.mention[name]; !strings.Contains(said, word) || c.mention == nil && strings.Contains(said, "limit") {
 					t.Errorf("%s says %q, want %q", name, said, word)
 				}
 			}
-			if c.told == nil && slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, "ndpoints") }) {
+			if c.reported == nil && slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, "ndpoints") }) {
 				t.Errorf("it is said %q", l.said)
 			}
 		})
@@ -425,7 +459,7 @@ func TestARouteMentionsEndpointsUntilAllAreServed(t *testing.T) {
 	put(t, p, slicesOf("v1", 3))
 	p.endpoints.step()
 	p.config.step()
-	if said := message(t, p.quarantine.graph, "r1", "ResolvedRefs"); strings.Contains(said, "limit") {
+	if said := message(t, p.graph, "r1", "ResolvedRefs"); strings.Contains(said, "limit") {
 		t.Errorf("it still says %q", said)
 	}
 }
@@ -433,8 +467,8 @@ func TestARouteMentionsEndpointsUntilAllAreServed(t *testing.T) {
 // endpointsOf is how many endpoints a backend is given, which are all that it may have by itself, or none.
 func endpointsOf(t *testing.T, p *Pipeline, key string) int {
 	t.Helper()
-	alone, size := endpoints.LoadAssignment(nil, p.endpointObjects, key)
-	given, _ := p.assignments.Get(nil, key)
+	alone, size := endpoints.LoadAssignment(nil, p.endpointObjects, ir.ParseEndpoints(key))
+	given, _ := p.assignments.Table.Get(nil, key)
 	for proto, n := range map[*endpointv3.ClusterLoadAssignment]int{alone: size.Taken, {ClusterName: key}: 0} {
 		if r, err := xds.NewResource(proto); err == nil && r.Version() == version(given.resource) {
 			return n

@@ -3,17 +3,17 @@ package pipeline
 import (
 	"testing"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // A changed listener drains its connections, and Envoy closes what is left of them after a minute. So no route for requests may change one.
 func TestRoutesForRequestsChangeNoListener(t *testing.T) {
 	t.Parallel()
-	w := worldtest.New(21, 22)
+	w := fuzzobjects.New(21, 22)
 	g := newGraph()
-	g.objects.System = worldtest.System
+	g.objects.System = fuzzobjects.System
 	changed, routes := 0, 0
 	for step := range steps {
 		c := w.Change()
@@ -35,6 +35,6 @@ func TestRoutesForRequestsChangeNoListener(t *testing.T) {
 		}
 	}
 	if changed == 0 || routes == 0 {
-		t.Errorf("the world is too small: %d changes of listeners, %d routes that changed anything", changed, routes)
+		t.Errorf("there are too few objects: %d changes of listeners, %d routes that changed anything", changed, routes)
 	}
 }

@@ -1,4 +1,4 @@
-// Package pipeline is the one loop: it takes changes in, brings the tables of every stage up to date, and hands the differences out.
-// Enter at [New]; graph.go lists the stages in order, lane.go is the loop, and outputs.go says where results go.
-// It must not know what a stage means, only what comes before what.
+// Package pipeline is the loop: it takes changes in, updates the tables of every stage, and publishes the differences. Enter at [New];
+// graph.go lists the stages in order, lane.go is the loop, publish.go the order of publication. It must not know what a stage means, only
+// which stage reads which tables. What proxies reject is the concern of quarantine, copies for shared fleets that of sharedfleet.
 package pipeline

@@ -38,16 +38,25 @@ func TestExternalHostnameOptions(t *testing.T) {
 		name   string
 		option Option
 		reason string
-		way    clustertranslate.Way
+		way    clustertranslate.Options
 	}{
-		{"a name outside", WithClusterDomain("cluster.local"), "Accepted", clustertranslate.Way{Hostname: "api.k8s.corp"}},
-		{"addresses may be denied", WithExternalHostnames(true, denied), "Accepted", clustertranslate.Way{Hostname: "api.k8s.corp", DeniedAddresses: denied}},
-		{"a name of the cluster's own domain", WithClusterDomain("k8s.corp"), "Invalid", clustertranslate.Way{Hostname: "api.k8s.corp", TLS: &ir.BackendTLS{Refused: true}}},
-		{"names outside are switched off", WithExternalHostnames(false, nil), "ExternalHostnamesDisabled", clustertranslate.Way{Hostname: "api.k8s.corp", TLS: &ir.BackendTLS{Refused: true}}},
+		{"a name outside", WithClusterDomain("cluster.local"), "Accepted", clustertranslate.Options{Hostname: "api.k8s.corp"}},
+		{
+			"addresses may be denied", WithExternalHostnames(true, denied), "Accepted",
+			clustertranslate.Options{Hostname: "api.k8s.corp", DeniedAddresses: denied},
+		},
+		{
+			"a name of the cluster's own domain", WithClusterDomain("k8s.corp"), "Invalid",
+			clustertranslate.Options{Hostname: "api.k8s.corp", Policy: &ir.DestinationPolicy{TLS: &ir.BackendTLS{FailClosed: true}}},
+		},
+		{
+			"names outside are switched off", WithExternalHostnames(false, nil), "ExternalHostnamesDisabled",
+			clustertranslate.Options{Hostname: "api.k8s.corp", Policy: &ir.DestinationPolicy{TLS: &ir.BackendTLS{FailClosed: true}}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			g := New(Outputs{}, prometheus.NewRegistry(), c.option).quarantine.graph
+			g := New(Outputs{}, prometheus.NewRegistry(), c.option).graph
 			for _, change := range resolvetest.Load(t, base+external) {
 				g.objects.Apply(change)
 			}
@@ -56,12 +65,16 @@ func TestExternalHostnameOptions(t *testing.T) {
 			if len(status.Ancestors) != 1 || status.Ancestors[0].Conditions[0].Reason != c.reason {
 				t.Errorf("status: %+v", status)
 			}
-			backend := ir.Backend{Object: ir.Name{Namespace: "infra", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+			backend := ir.Backend{Object: ir.Name{Namespace: "infra", Name: "api"}, Kind: ir.KindXBackend, Port: 443, Protocol: ir.BackendHTTP1}
 			want, err := xds.NewResource(clustertranslate.Cluster(backend, c.way))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := g.clusters.Get(nil, "infra/gateway|"+backend.Name()); got.resource == nil || got.resource.Version() != want.Version() {
+			if got, _ := g.clusters.Get(
+				nil,
+				ir.GatewayBackend{Gateway: "infra/gateway", Backend: backend},
+			); got.resource == nil ||
+				got.resource.Version() != want.Version() {
 				t.Error("proxies are told something else")
 			}
 		})

@@ -16,7 +16,7 @@ import (
 
 // witness writes down every object that says it could not be processed.
 type witness struct {
-	listening
+	recorder
 	broken map[string]bool
 }
 
@@ -32,7 +32,7 @@ func (w *witness) note(kind, key string, conditions []outcome.Condition) {
 func (w *witness) SetGateway(key string, o outcome.Gateway) { w.note("Gateway", key, o.Conditions) }
 
 func (w *witness) SetRoute(kind store.Kind, key string, o outcome.Route) {
-	w.listening.SetRoute(kind, key, o)
+	w.recorder.SetRoute(kind, key, o)
 	var all []outcome.Condition
 	for _, parent := range o.Parents {
 		all = append(all, parent.Conditions...)
@@ -40,7 +40,7 @@ func (w *witness) SetRoute(kind store.Kind, key string, o outcome.Route) {
 	w.note(string(kind), key, all)
 }
 
-func (w *witness) Refuse(kind store.Kind, key, _ string, _ []string, reason string) {
+func (w *witness) Reject(kind store.Kind, key, _ string, _ []string, reason string) {
 	if strings.Contains(reason, "Gatewright failed to process this") {
 		w.broken[string(kind)+" "+key] = true
 	}
@@ -84,21 +84,23 @@ spec:
 func TestAPanicStaysWithTheObjectThatCausedIt(t *testing.T) {
 	t.Parallel()
 	const mine, policy, host = "Gateway infra/web", "BackendTLSPolicy infra/p", "HTTPRoute infra/r"
-	for stage, tells := range map[string]string{
+	for stage, reports := range map[string]string{
 		stageGateway: mine, stageStatus: mine, stagePort: mine, stageListener: mine, stageTableListeners: mine, stageTracing: mine,
-		stageRoute: host, stageContest: host, stageVirtualHost: host, stageHostProto: host,
+		stageRoute: host, stageRouteConflict: host, stageVirtualHost: host, stageHostProto: host,
 		stageBackendTLS: host, stageGatewayTLS: host, stageClusterProto: host, stageCluster: host,
 		stagePolicyStatus: policy,
 		stageParent:       "", stagePatches: "",
 	} {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
-			w := &witness{listening: listening{offers: map[string][]byte{}}, broken: map[string]bool{}}
-			out, registry := nowhere(), prometheus.NewRegistry()
-			out.Statuses, out.Proofs, out.Peers = w, w, w
+			w := &witness{recorder: recorder{offers: map[string][]byte{}}, broken: map[string]bool{}}
+			out, registry := discardAll(), prometheus.NewRegistry()
+			out.Statuses, out.Convergence, out.Peers = w, w, w
 			armed := false
 			p := New(out, registry, WithFault(func(at, key string) {
-				if armed && at == stage && (strings.Contains(key, "infra/web") || strings.Contains(key, "infra/r") || strings.Contains(key, "infra/p") || strings.Contains(key, "infra/v1")) {
+				if armed && at == stage &&
+					(strings.Contains(key, "infra/web") || strings.Contains(key, "infra/r") || strings.Contains(key, "infra/p") || strings.Contains(key,
+						"infra/v1")) {
 					panic("made to")
 				}
 			}))
@@ -115,8 +117,16 @@ func TestAPanicStaysWithTheObjectThatCausedIt(t *testing.T) {
 
 			armed = true
 			touch := func(generation int) {
-				put(t, p, strings.NewReplacer("generation: 1", fmt.Sprintf("generation: %d", generation), "/first", fmt.Sprintf("/r%d", generation),
-					"hostname: v1", fmt.Sprintf("hostname: v%d", generation), "port: 80, protocol", fmt.Sprintf("port: %d, protocol", 80+generation)).Replace(twoTenants)+"---"+neighbour(generation))
+				put(t, p, strings.NewReplacer(
+					"generation: 1",
+					fmt.Sprintf("generation: %d", generation),
+					"/first",
+					fmt.Sprintf("/r%d", generation),
+					"hostname: v1",
+					fmt.Sprintf("hostname: v%d", generation),
+					"port: 80, protocol",
+					fmt.Sprintf("port: %d, protocol", 80+generation),
+				).Replace(twoTenants)+"---"+neighbour(generation))
 				p.config.step()
 			}
 			touch(2)
@@ -124,8 +134,8 @@ func TestAPanicStaysWithTheObjectThatCausedIt(t *testing.T) {
 			if n := testutil.ToFloat64(p.metrics.panics.WithLabelValues(stage)); n == 0 {
 				t.Fatal("nothing panicked")
 			}
-			if tells != "" && !w.broken[tells] {
-				t.Errorf("%s does not say that it could not be processed; those that do: %v", tells, w.broken)
+			if reports != "" && !w.broken[reports] {
+				t.Errorf("%s does not say that it could not be processed; those that do: %v", reports, w.broken)
 			}
 
 			armed = false
@@ -148,14 +158,14 @@ type held struct {
 }
 
 func (h *held) Set(ir.Gateway)            {}
-func (h *held) Hold(gateway ir.Gateway)   { h.gateways = append(h.gateways, gateway) }
+func (h *held) Freeze(gateway ir.Gateway) { h.gateways = append(h.gateways, gateway) }
 func (h *held) Release(ir.Name, ir.Fleet) {}
 func (h *held) Delete(ir.Name)            {}
 
 // A replica that starts does not know what a Gateway was before its stage panicked. The proxies keep what they have.
 func TestAPanicAtTheStartTakesNothingFromProxies(t *testing.T) {
 	t.Parallel()
-	out, fleets := nowhere(), &held{}
+	out, fleets := discardAll(), &held{}
 	out.Fleets = fleets
 	p := New(out, prometheus.NewRegistry(), WithFault(func(stage, key string) {
 		if stage == stageGateway && key == "infra/web" || stage == stageRoute && strings.HasSuffix(key, "infra/s") {
@@ -170,5 +180,18 @@ func TestAPanicAtTheStartTakesNothingFromProxies(t *testing.T) {
 	// Nor does a wider route take the requests of a route.
 	if got := served(p, "infra/other"); !slices.Equal(got, []string{"/ 500"}) {
 		t.Errorf("the other Gateway serves %q", got)
+	}
+}
+
+func TestEveryStageHasANotice(t *testing.T) {
+	t.Parallel()
+	g := newGraph()
+	for _, stage := range g.memo.Stages() {
+		reported := stageNotices[stage] != nil
+		policy := slices.ContainsFunc(g.policyOutcomes, func(p policyOutcomes) bool { return slices.Contains(p.stages, stage) })
+		unreported := unreportedStages[stage] != ""
+		if count := len(slices.DeleteFunc([]bool{reported, policy, unreported}, func(is bool) bool { return !is })); count != 1 {
+			t.Errorf("stage %q is in %d of stageNotices, addPolicies and unreportedStages; it needs one", stage, count)
+		}
 	}
 }

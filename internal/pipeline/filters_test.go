@@ -5,22 +5,24 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/translate/filter"
 	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
 	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
-// TestFiltersOfListenersAndRoutes: in every golden case, and in worlds made by chance, listeners have the filters of the list in its order,
-// and virtual hosts, routes and backends configure no filter that their listener lacks.
+// TestFiltersOfListenersAndRoutes: in every golden case, and in random sets of objects, listeners have the filters of the list in its
+// order, and virtual hosts, routes and backends configure no filter that their listener lacks.
 func TestFiltersOfListenersAndRoutes(t *testing.T) {
 	t.Parallel()
 	configured := map[string]bool{}
@@ -34,23 +36,27 @@ func TestFiltersOfListenersAndRoutes(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newGraph()
+		g.objects.EnabledExtensions = store.ExtensionTypes{ExtProc: true, Lua: true}
+		g.objects.GlobalRateLimits = true
 		for _, c := range append(keys(), resolvetest.Load(t, base+string(in))...) {
 			g.objects.Apply(c)
 		}
 		g.memo.Run()
 		checkFilters(t, path, g, configured)
 	}
-	for _, name := range []string{filter.BeforeRouting(0), filter.CORS, filter.ExternalAuth, filter.Session} {
+	for _, name := range []string{
+		filter.BeforeRouting(0), filter.CORS, filter.ExternalAuth, filter.Session, filter.Extension(0), filter.GlobalRateLimit,
+	} {
 		if !configured[name] {
 			t.Errorf("no golden case configures %s", name)
 		}
 	}
-	w, g := worldtest.New(11, 12), newGraph()
+	w, g := fuzzobjects.New(11, 12), newGraph()
 	for step := range steps / 10 {
 		g.objects.Apply(w.Change())
 		if step%10 == 0 {
 			g.memo.Run()
-			checkFilters(t, "a world", g, configured)
+			checkFilters(t, "random objects", g, configured)
 		}
 	}
 	if !configured[filter.GRPCWeb] {
@@ -60,7 +66,7 @@ func TestFiltersOfListenersAndRoutes(t *testing.T) {
 
 func checkFilters(t *testing.T, where string, g *graph, configured map[string]bool) {
 	t.Helper()
-	byTable := map[string]map[string][]string{}
+	byTable := map[ir.TableID]map[string][]string{}
 	for _, key := range g.ports.Keys(nil) {
 		port, _ := g.ports.Get(nil, key)
 		for i, filters := range managerFilters(t, port) {
@@ -75,7 +81,7 @@ func checkFilters(t *testing.T, where string, g *graph, configured map[string]bo
 			}
 		}
 	}
-	for name := range routetranslate.Table("t").GetTypedPerFilterConfig() {
+	for name := range routetranslate.Table(ir.TableID{Gateway: "t"}, true).GetTypedPerFilterConfig() {
 		if !slices.Contains(filter.Names(0), name) {
 			t.Errorf("route tables configure %s, which is not in the list", name)
 		}
@@ -100,8 +106,10 @@ func checkFilters(t *testing.T, where string, g *graph, configured map[string]bo
 func managerFilters(t *testing.T, port ir.Port) map[int][]string {
 	t.Helper()
 	filters := map[int][]string{}
-	for i, chain := range listenertranslate.Listener(ir.Name{}, port, nil).GetFilterChains() {
-		if port.Chains[i].RouteTable == "" {
+	for _, chain := range listenertranslate.Listener(ir.Name{}, port, nil).GetFilterChains() {
+		// A chain may be there twice, once for trusted peers.
+		i := slices.IndexFunc(port.Chains, func(c ir.Chain) bool { return strings.TrimSuffix(chain.GetName(), "|trusted") == c.Name })
+		if port.Chains[i].RouteTable.IsZero() || port.Chains[i].Client().FailClosed || len(filters[i]) > 0 {
 			continue
 		}
 		var manager hcmv3.HttpConnectionManager

@@ -39,8 +39,8 @@ func FuzzObjects(f *testing.F) {
 			whole.apply(c)
 		}
 		whole.run()
-		if one, all := single.dump(t), whole.dump(t); one != all {
-			t.Errorf("one by one:\n%s\nat once:\n%s", one, all)
+		if diff := difference(t, whole, single); diff != "" {
+			t.Errorf("at once (-) and one by one (+):\n%s", diff)
 		}
 	})
 }

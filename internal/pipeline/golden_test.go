@@ -16,11 +16,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -41,15 +42,18 @@ spec: {ports: [{name: http, port: 80}]}
 ---
 `
 
-// keys is a key pair in the Secret infra/cert, and authorities in the ConfigMap infra/ca and the ClusterTrustBundle ca.
+// keys is a key pair in the Secret infra/cert, authorities in the ConfigMap infra/ca and the ClusterTrustBundle ca, and a revocation list
+// in the ConfigMap infra/crl.
 func keys() []store.Change {
-	pair := worldtest.KeyPairs()[0]
+	pair := fuzzobjects.KeyPairs()[0]
 	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]}}
 	authorities := &corev1.ConfigMap{Data: map[string]string{corev1.ServiceAccountRootCAKey: string(pair[0])}}
 	bundle := &certificatesv1.ClusterTrustBundle{Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: string(pair[0])}}
+	revocations := &corev1.ConfigMap{Data: map[string]string{v1alpha1.CRLKey: string(fuzzobjects.Revocations())}}
 	return []store.Change{
 		{Kind: store.Secret, Key: "infra/cert", Object: secret},
 		{Kind: store.ConfigMap, Key: "infra/ca", Object: authorities},
+		{Kind: store.ConfigMap, Key: "infra/crl", Object: revocations},
 		{Kind: store.ClusterTrustBundle, Key: "ca", Object: bundle},
 	}
 }
@@ -72,6 +76,10 @@ func TestGolden(t *testing.T) {
 			}
 			g := newGraph()
 			g.objects.System = "gatewright-system"
+			if strings.Contains(string(in), "\nkind: Extension\n") {
+				g.objects.EnabledExtensions = store.ExtensionTypes{ExtProc: true, Lua: true}
+			}
+			g.objects.GlobalRateLimits = !strings.HasSuffix(dir, "-disabled")
 			g.files = !strings.HasSuffix(dir, "-not-offered")
 			for _, c := range append(keys(), resolvetest.Load(t, base+string(in))...) {
 				g.objects.Apply(c)
@@ -95,28 +103,59 @@ func findIdle(t *testing.T, g *graph, in string) {
 		e.objects.Apply(c)
 	}
 	e.memo.Run()
-	idle := map[string]bool{}
-	e.changes(func(name string, none bool) { idle[name] = none })
+	idle := map[ir.Endpoints]bool{}
+	e.changes(func(of ir.Endpoints, none bool) { idle[of] = none })
 	g.takeIdle(idle)
+}
+
+func addPolicy(host ir.VirtualHost, name string, out map[string]any) {
+	if host.Policy != nil {
+		out[name+" has the policy"] = host.Policy
+	}
+}
+
+// addDestinations adds the settings of policies for the clusters of Gateways.
+func addDestinations(g *graph, out map[string]any) {
+	for _, key := range g.clusters.Keys(nil) {
+		layer, _ := g.inherited.gateways.Get(nil, key.Gateway)
+		if settings := g.destination(nil, layer, key.Backend); settings != nil {
+			out["settings of "+key.String()] = settings
+		}
+	}
+}
+
+// addEndpoints adds where the endpoints of backends are that are not Services.
+func addEndpoints(g *graph, out map[string]any) {
+	for _, key := range g.xbackends.Keys(nil) {
+		r, _ := g.xbackends.Get(nil, key)
+		out["external hostname of XBackend "+key] = r.Hostname
+	}
+	for _, kind := range g.selections {
+		for _, key := range kind.table.Keys(nil) {
+			s, _ := kind.table.Get(nil, key)
+			out["endpoints of "+kind.kind.String()+" "+key] = s.selector
+		}
+	}
 }
 
 func irOf(g *graph) map[string]any {
 	out := map[string]any{}
 	for _, key := range g.hosts.Keys(nil) {
 		host, _ := g.hosts.Get(nil, key)
-		name := "virtual host " + key
+		name := "virtual host " + key.String()
 		out[name] = host.Rules
 		if host.Chain != "" {
 			out[name+" is served to chain"] = host.Chain
 		}
 		out[name+" has filters"] = host.Filters
+		addPolicy(host, name, out)
 	}
 	for _, key := range g.gateways.Keys(nil) {
 		r, _ := g.gateways.Get(nil, key)
 		var ports []ir.Port
-		for _, id := range portKeys(key, r) {
+		for _, id := range portsOf(key, g.withHTTP3(nil, r)) {
 			port, _ := g.ports.Get(nil, id)
-			port.Bound, _ = g.shared.sockets.Get(nil, id)
+			port.TargetPort, _ = g.shared.sockets.Get(nil, id)
 			ports = append(ports, port)
 		}
 		out["ports of "+key] = ports
@@ -135,19 +174,18 @@ func irOf(g *graph) map[string]any {
 	}
 	for _, key := range g.tls.byGateway.Keys(nil) {
 		tls, _ := g.tls.byGateway.Get(nil, key)
-		out["backend TLS "+key] = tls
+		out["backend TLS "+key.String()] = tls
 	}
 	for _, key := range g.tracing.Keys(nil) {
 		out["tracing of "+key], _ = g.tracing.Get(nil, key)
 	}
-	for _, key := range g.xbackends.Keys(nil) {
-		r, _ := g.xbackends.Get(nil, key)
-		out["external hostname of XBackend "+key] = r.Hostname
-		s, _ := g.selections.Get(nil, key)
-		out["endpoints of XBackend "+key] = s.selector
+	addEndpoints(g, out)
+	addDestinations(g, out)
+	for _, key := range g.rateLimits.Keys(nil) {
+		out["global limits of "+key], _ = g.rateLimits.Get(nil, key)
 	}
 	for _, key := range g.retryBudgets.Keys(nil) {
-		out["retry budget "+key], _ = g.retryBudgets.Get(nil, key)
+		out["retry budget "+key.String()], _ = g.retryBudgets.Get(nil, key)
 	}
 	return out
 }
@@ -170,7 +208,7 @@ func statusOf(g *graph) map[string]any {
 	for _, key := range g.routeStatus.Keys(nil) {
 		out[key], _ = g.routeStatus.Get(nil, key)
 	}
-	for _, policies := range g.policyOutcomes() {
+	for _, policies := range g.policyOutcomes {
 		for _, key := range policies.outcomes.Keys(nil) {
 			out[string(policies.kind)+"/"+key], _ = policies.outcomes.Get(nil, key)
 		}

@@ -4,102 +4,106 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
-func TestIdlenessIsToldWhenItChanges(t *testing.T) {
+func endpointsNamed(name string) ir.Endpoints { return ir.Endpoints{Object: ir.Name{Name: name}} }
+
+func TestIdlenessIsReportedWhenItChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var told []map[string]bool
-		i := newIdleness(func(changed map[string]bool) { told = append(told, changed) })
+		var reported []map[ir.Endpoints]bool
+		i := newIdleness(func(changed map[ir.Endpoints]bool) { reported = append(reported, changed) })
 		pass := func() {
 			time.Sleep(idlePause + time.Second)
 			synctest.Wait()
 		}
-		i.note("a", false)
-		i.note("b", false)
+		i.note(endpointsNamed("a"), false)
+		i.note(endpointsNamed("b"), false)
 		pass()
-		if len(told) != 0 {
-			t.Fatalf("told %v of endpoints that are there", told)
+		if len(reported) != 0 {
+			t.Fatalf("reported %v of endpoints that are there", reported)
 		}
 		for range 100 {
-			i.note("a", true)
-			i.note("a", false)
+			i.note(endpointsNamed("a"), true)
+			i.note(endpointsNamed("a"), false)
 		}
 		pass()
-		if len(told) != 0 {
-			t.Fatalf("told %v of what was over at once", told)
+		if len(reported) != 0 {
+			t.Fatalf("reported %v of what was over at once", reported)
 		}
-		i.note("a", true)
+		i.note(endpointsNamed("a"), true)
 		pass()
-		i.note("a", true)
+		i.note(endpointsNamed("a"), true)
 		pass()
-		if len(told) != 1 || !told[0]["a"] {
-			t.Fatalf("told %v, want once that a has none", told)
+		if len(reported) != 1 || !reported[0][endpointsNamed("a")] {
+			t.Fatalf("reported %v, want once that a has none", reported)
 		}
-		i.note("a", false)
+		i.note(endpointsNamed("a"), false)
 		pass()
 		pass()
 		pass()
-		if len(told) != 2 || told[1]["a"] {
-			t.Fatalf("told %v, want that a has some again", told)
+		if len(reported) != 2 || reported[1][endpointsNamed("a")] {
+			t.Fatalf("reported %v, want that a has some again", reported)
 		}
 	})
 }
 
-func TestWhatComesAndGoesIsToldLessAndLessOften(t *testing.T) {
+func TestWhatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		told := 0
-		i := newIdleness(func(changed map[string]bool) { told += len(changed) })
-		// It has none and some in turn, for long enough each time to be told at first.
+		reported := 0
+		i := newIdleness(func(changed map[ir.Endpoints]bool) { reported += len(changed) })
+		// It has none and some in turn, for long enough each time to be reported at first.
 		for n := range 600 {
-			i.note("a", n%2 == 0)
+			i.note(endpointsNamed("a"), n%2 == 0)
 			time.Sleep(6 * time.Second)
 		}
 		synctest.Wait()
-		if told == 0 || told > 10 {
-			t.Errorf("told %d times in an hour", told)
+		if reported == 0 || reported > 10 {
+			t.Errorf("reported %d times in an hour", reported)
 		}
-		i.note("a", true)
+		i.note(endpointsNamed("a"), true)
 		time.Sleep(longestIdlePause + 2*idlePause)
 		synctest.Wait()
-		if _, none := i.told["a"]; !none {
-			t.Error("it is not told what has come to stay")
+		if _, none := i.reported[endpointsNamed("a")]; !none {
+			t.Error("it is not reported what has come to stay")
 		}
-		before := told
-		time.Sleep(idleCalm)
-		i.note("a", false)
-		i.note("b", true)
+		before := reported
+		time.Sleep(idleReset)
+		i.note(endpointsNamed("a"), false)
+		i.note(endpointsNamed("b"), true)
 		time.Sleep(idlePause + time.Second)
 		synctest.Wait()
-		if told != before+2 {
-			t.Errorf("told %d times after a calm, want 2", told-before)
+		if reported != before+2 {
+			t.Errorf("reported %d times after the reset, want 2", reported-before)
 		}
-		time.Sleep(2 * idleCalm)
-		i.note("c", true)
+		time.Sleep(2 * idleReset)
+		i.note(endpointsNamed("c"), true)
 		time.Sleep(2 * idlePause)
 		synctest.Wait()
-		if len(i.recent) != 1 || len(i.pending) != 0 {
-			t.Errorf("kept %v and %v", i.recent, i.pending)
+		if len(i.backoff) != 1 || len(i.pending) != 0 {
+			t.Errorf("kept %v and %v", i.backoff, i.pending)
 		}
 	})
 }
 
-func TestWhatStaysForLongIsToldEachTime(t *testing.T) {
+func TestWhatStaysForLongIsReportedEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		start := time.Now()
-		i := newIdleness(func(map[string]bool) { at = append(at, time.Since(start).Round(time.Second)) })
+		i := newIdleness(func(map[ir.Endpoints]bool) { at = append(at, time.Since(start).Round(time.Second)) })
 		for n := range 9 {
 			start = time.Now()
-			i.note("a", n%2 == 0)
+			i.note(endpointsNamed("a"), n%2 == 0)
 			time.Sleep(7 * time.Minute)
 			synctest.Wait()
 		}
 		for n, pause := 0, idlePause; n < 9; n++ {
 			if n >= len(at) || at[n] < pause || at[n] > pause+idlePause {
-				t.Fatalf("told after %v, want the %dth after %s", at, n+1, pause)
+				t.Fatalf("reported after %v, want the %dth after %s", at, n+1, pause)
 			}
 			pause = min(2*pause, longestIdlePause)
 		}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -19,12 +21,12 @@ type inbox struct {
 	// first.
 	taken time.Time
 	open  bool
-	// refused is what proxies refused of what was handed out before, and why.
-	refused map[refusal]string
-	// offers is what other replicas serve instead of what their proxies refused.
-	offers map[string]offer
+	// nacks are the NACKs of proxies, with the reason.
+	nacks map[quarantine.NACK]string
+	// offers are what other replicas serve instead of what their proxies rejected.
+	offers map[quarantine.OfferID]quarantine.Offer
 	// idling says of endpoints that there are none, or some again.
-	idling map[string]bool
+	idling map[ir.Endpoints]bool
 	wake   chan struct{}
 }
 
@@ -34,7 +36,10 @@ type subject struct {
 }
 
 func newInbox() *inbox {
-	return &inbox{pending: map[subject]store.Change{}, refused: map[refusal]string{}, offers: map[string]offer{}, idling: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &inbox{
+		pending: map[subject]store.Change{}, nacks: map[quarantine.NACK]string{}, offers: map[quarantine.OfferID]quarantine.Offer{},
+		idling: map[ir.Endpoints]bool{}, wake: make(chan struct{}, 1),
+	}
 }
 
 func (i *inbox) put(c store.Change) {
@@ -42,38 +47,38 @@ func (i *inbox) put(c store.Change) {
 	i.begin()
 	i.pending[subject{c.Kind, c.Key}] = c
 	i.mu.Unlock()
-	i.ring()
+	i.signal()
 }
 
-// refuse takes in that proxies refused something.
-func (i *inbox) refuse(r refusal, reason string) {
+// nack takes in a NACK of a proxy.
+func (i *inbox) nack(r quarantine.NACK, reason string) {
 	i.mu.Lock()
 	i.begin()
-	if len(i.refused) < maxRefusals {
-		i.refused[r] = reason
+	if len(i.nacks) < quarantine.MaxNACKs {
+		i.nacks[r] = reason
 	}
 	i.mu.Unlock()
-	i.ring()
+	i.signal()
 }
 
 // offer takes in what another replica serves instead.
-func (i *inbox) offer(key string, o offer) {
+func (i *inbox) offer(id quarantine.OfferID, o quarantine.Offer) {
 	i.mu.Lock()
 	i.begin()
-	if len(i.offers) < maxRefusals {
-		i.offers[key] = i.offers[key].with(o)
+	if len(i.offers) < quarantine.MaxNACKs {
+		i.offers[id] = i.offers[id].With(o)
 	}
 	i.mu.Unlock()
-	i.ring()
+	i.signal()
 }
 
 // idle takes in which endpoints are none, and which are some again.
-func (i *inbox) idle(changed map[string]bool) {
+func (i *inbox) idle(changed map[ir.Endpoints]bool) {
 	i.mu.Lock()
 	i.begin()
 	maps.Copy(i.idling, changed)
 	i.mu.Unlock()
-	i.ring()
+	i.signal()
 }
 
 // again asks for a round although nothing came in.
@@ -81,7 +86,7 @@ func (i *inbox) again() {
 	i.mu.Lock()
 	i.begin()
 	i.mu.Unlock()
-	i.ring()
+	i.signal()
 }
 
 // begin notes the time of the first that comes in. The lock is held.
@@ -91,7 +96,7 @@ func (i *inbox) begin() {
 	}
 }
 
-func (i *inbox) ring() {
+func (i *inbox) signal() {
 	select {
 	case i.wake <- struct{}{}:
 	default:
@@ -102,9 +107,9 @@ func (i *inbox) ring() {
 type batch struct {
 	changes []store.Change
 	since   time.Time
-	refused map[refusal]string
-	offers  map[string]offer
-	idling  map[string]bool
+	nacks   map[quarantine.NACK]string
+	offers  map[quarantine.OfferID]quarantine.Offer
+	idling  map[ir.Endpoints]bool
 }
 
 func (i *inbox) take() batch {
@@ -112,14 +117,14 @@ func (i *inbox) take() batch {
 	defer i.mu.Unlock()
 	i.taken, i.open = time.Now(), true
 	i.begin()
-	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, refused: i.refused, offers: i.offers, idling: i.idling}
+	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, nacks: i.nacks, offers: i.offers, idling: i.idling}
 	for _, c := range i.pending {
 		b.changes = append(b.changes, c)
 	}
 	i.since, i.pending = time.Time{}, map[subject]store.Change{}
-	i.refused = map[refusal]string{}
-	i.offers = map[string]offer{}
-	i.idling = map[string]bool{}
+	i.nacks = map[quarantine.NACK]string{}
+	i.offers = map[quarantine.OfferID]quarantine.Offer{}
+	i.idling = map[ir.Endpoints]bool{}
 	return b
 }
 
@@ -130,7 +135,7 @@ func (i *inbox) done() {
 	i.taken = time.Time{}
 }
 
-// age is for how long the oldest batch has not been handed out: since it was taken, or since it came in if nobody takes it.
+// age is for how long the oldest batch has not been handed out: since it was taken, or since it came in if it is not taken.
 func (i *inbox) age() time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()

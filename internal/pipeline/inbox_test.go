@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -12,11 +14,11 @@ func TestABatchIsAsOldAsTheFirstThatCameIn(t *testing.T) {
 	t.Parallel()
 	put := func(i *inbox) { i.put(store.Change{Kind: store.Service, Key: "a/b"}) }
 	for name, come := range map[string]func(*inbox){
-		"a change":  put,
-		"a refusal": func(i *inbox) { i.refuse(refusal{name: "a"}, "b") },
-		"an offer":  func(i *inbox) { i.offer("a", offer{}) },
-		"idle":      func(i *inbox) { i.idle(map[string]bool{"a": true}) },
-		"again":     func(i *inbox) { i.again() },
+		"a change": put,
+		"a NACK":   func(i *inbox) { i.nack(quarantine.NACK{Name: "a"}, "b") },
+		"an offer": func(i *inbox) { i.offer(quarantine.OfferID{Replica: "other", Key: "a"}, quarantine.Offer{}) },
+		"idle":     func(i *inbox) { i.idle(map[ir.Endpoints]bool{{}: true}) },
+		"again":    func(i *inbox) { i.again() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,30 +1,21 @@
 package pipeline
 
 import (
-	"strings"
-
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Keys of tables that hold something for each Gateway are `<namespace>/<name>|<rest>`.
-
-// splitKey cuts a key at the first `|`.
-func splitKey(key string) (first, rest string) {
-	first, rest, _ = strings.Cut(key, "|")
-	return first, rest
+// parseBackend is the inverse of [ir.Backend.String].
+func parseBackend(key string) ir.Backend {
+	backend, _ := ir.ParseBackend(key)
+	return backend
 }
 
-// kindKeys names the objects of a kind among those of several: `<kind>/<namespace>/<name>`.
+// kindKeys names the objects of a kind by [store.KindKey].
 func kindKeys[V any](table *store.Table[V], kind store.Kind) store.Source {
-	return store.NewIndex(table, string(kind)+".key", func(key string, _ V) []string { return []string{string(kind) + "/" + key} })
-}
-
-// splitRouteKey is the inverse of kindKeys.
-func splitRouteKey(key string) (store.Kind, string) {
-	kind, rest, _ := strings.Cut(key, "/")
-	return store.Kind(kind), rest
+	return store.NewIndex(table, string(kind)+".key", func(key string, _ V) []string { return []string{store.KindKey(kind, key)} })
 }
 
 // resolveRoute resolves a route of any kind.
@@ -32,44 +23,44 @@ func resolveRoute(v *store.View, in route.Inputs, key string) route.Resolved {
 	resolvers := map[store.Kind]func(*store.View, route.Inputs, string) route.Resolved{
 		store.HTTPRoute: route.HTTP, store.GRPCRoute: route.GRPC, store.TLSRoute: route.TLS, store.TCPRoute: route.TCP, store.UDPRoute: route.UDP,
 	}
-	kind, rest := splitRouteKey(key)
+	kind, rest := store.SplitKindKey(key)
 	return resolvers[kind](v, in, rest)
 }
 
-func portKeys(key string, r gateway.Resolved) []string {
-	var keys []string
+func portsOf(key string, r gateway.Resolved) []ir.PortID {
+	var ids []ir.PortID
 	for _, port := range r.Gateway.Ports {
-		keys = append(keys, key+"|"+port.ID())
+		ids = append(ids, ir.PortID{Gateway: key, Port: port.ID()})
 	}
-	return keys
+	return ids
 }
 
-func tableKeys(_ string, r gateway.Resolved) []string {
-	var keys []string
+func tablesOf(_ string, r gateway.Resolved) []ir.TableID {
+	var ids []ir.TableID
 	for _, port := range r.Gateway.Ports {
 		for _, chain := range port.Chains {
-			if chain.RouteTable != "" {
-				keys = append(keys, chain.RouteTable)
+			if !chain.RouteTable.IsZero() {
+				ids = append(ids, chain.RouteTable)
 			}
 		}
 	}
-	return keys
+	return ids
 }
 
-// domainKeys gives every listener a virtual host of its own, so that a hostname it claims never falls to a wider listener.
-func domainKeys(_ string, r gateway.Resolved) []string {
+// ownHosts gives every listener a virtual host of its own, so that a hostname it claims never falls to a wider listener.
+func ownHosts(_ string, r gateway.Resolved) []ir.HostID {
 	if !r.Serves {
 		return nil
 	}
-	var keys []string
+	var ids []ir.HostID
 	for _, l := range r.Listeners {
 		domain := l.Hostname
 		if domain == "" {
 			domain = "*"
 		}
-		if l.Open && l.Table != "" {
-			keys = append(keys, route.VirtualHostKey(l.Table, domain))
+		if l.Attachable && !l.Table.IsZero() {
+			ids = append(ids, l.Table.Host(domain))
 		}
 	}
-	return keys
+	return ids
 }

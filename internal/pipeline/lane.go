@@ -27,7 +27,7 @@ type lane struct {
 // panicked is told that something panicked for a key: a stage, or the taking in of an object.
 type panicked func(where, key, reason, stack string)
 
-// take brings a change into the objects. An object that can not be taken in is as it was before.
+// take brings a change into the objects. An object that cannot be taken in is as it was before.
 func take(objects *store.Objects, c store.Change, failed panicked) {
 	defer func() {
 		if p := recover(); p != nil {

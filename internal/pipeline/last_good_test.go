@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -24,7 +25,7 @@ func reporting(route, status, reason string) string {
 // A leader that no proxy has found says after a while that it waits for them.
 func TestAVersionThatWasLiveIsGoodWhateverIsSaidOfItLater(t *testing.T) {
 	t.Parallel()
-	l := &listening{}
+	l := &recorder{}
 	p := l.plane(t)
 	for _, object := range []string{
 		reporting(aRoute(1, "/good"), "True", "Programmed"),
@@ -34,20 +35,20 @@ func TestAVersionThatWasLiveIsGoodWhateverIsSaidOfItLater(t *testing.T) {
 		put(t, p, object)
 		p.config.step()
 	}
-	if len(p.quarantine.reported) != 1 {
-		t.Errorf("reported is %v", p.quarantine.reported)
+	if p.quarantine.Size().Reported != 1 {
+		t.Errorf("the quarantine has %+v", p.quarantine.Size())
 	}
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
 	l.serves(t, p, "infra/web", "/good")
-	if len(p.quarantine.reported) != 0 {
-		t.Errorf("reported is %v", p.quarantine.reported)
+	if p.quarantine.Size().Reported != 0 {
+		t.Errorf("the quarantine has %+v", p.quarantine.Size())
 	}
 }
 
 func TestAReplicaThatKnowsNoGoodVersionTakesItOverHoweverFarItHasGone(t *testing.T) {
 	t.Parallel()
-	old, fresh := &listening{live: true}, &listening{}
+	old, fresh := &recorder{live: true}, &recorder{}
 	before, after := old.plane(t), fresh.plane(t)
 	put(t, before, aRoute(1, "/good"))
 	before.config.step()
@@ -55,19 +56,19 @@ func TestAReplicaThatKnowsNoGoodVersionTakesItOverHoweverFarItHasGone(t *testing
 		put(t, p, aRoute(2, "/bad"))
 		p.config.step()
 		old.live = false
-		refuseHost(p, "infra/web", nil)
+		nackHost(p, "infra/web", nil)
 		p.config.step()
 	}
-	refuseHost(after, "infra/web", nil)
+	nackHost(after, "infra/web", nil)
 	after.config.step()
 	fresh.serves(t, after, "infra/web")
-	refused := digestOf(before.quarantine.routes[place{"HTTPRoute/infra/r", "infra/web"}].refused.Rules)
+	refused := before.quarantine.RejectedDigest("HTTPRoute/infra/r", "infra/web")
 	exchange := func() {
 		t.Helper()
 		forth, back := maps.Clone(old.offers), maps.Clone(fresh.offers)
 		for key := range forth {
-			after.Offered(key, refused, forth[key])
-			before.Offered(key, refused, back[key])
+			after.Offered("before", key, refused, forth[key])
+			before.Offered("after", key, refused, back[key])
 		}
 		before.config.step()
 		after.config.step()
@@ -76,24 +77,57 @@ func TestAReplicaThatKnowsNoGoodVersionTakesItOverHoweverFarItHasGone(t *testing
 	old.serves(t, before, "infra/web", "/good")
 	fresh.serves(t, after, "infra/web", "/good")
 	// What is refused at one is refused at the other, the good version too, and nothing is tried again.
-	refuseHost(after, "infra/web", nil)
+	nackHost(after, "infra/web", nil)
 	after.config.step()
 	exchange()
 	old.serves(t, before, "infra/web")
 	fresh.serves(t, after, "infra/web")
 }
 
-func TestARouteThatWasJudgedBeforeWaitsOnceForAnotherReplica(t *testing.T) {
+func TestAnOfferOfAVersionThatIsNotSeenYetStays(t *testing.T) {
+	t.Parallel()
+	old, slow := &recorder{live: true}, &recorder{}
+	before, after := old.plane(t), slow.plane(t)
+	refuse := func(p *Pipeline, generation int, path string) {
+		t.Helper()
+		put(t, p, aRoute(generation, path))
+		p.config.step()
+		old.live = false
+		nackHost(p, "infra/web", nil)
+		p.config.step()
+	}
+	put(t, before, aRoute(1, "/good"))
+	before.config.step()
+	refuse(before, 2, "/bad")
+	refuse(after, 2, "/bad")
+	refuse(before, 3, "/worse")
+	refused := before.quarantine.RejectedDigest("HTTPRoute/infra/r", "infra/web")
+	for key, instead := range old.offers {
+		after.Offered("before", key, refused, instead)
+		// A third replica is behind, and has nothing there.
+		after.Offered("third", key, "", nil)
+	}
+	after.config.step()
+	slow.serves(t, after, "infra/web", "/bad 500")
+	after.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/r"})
+	after.config.step()
+	put(t, after, aRoute(3, "/worse"))
+	after.config.step()
+	after.config.step()
+	slow.serves(t, after, "infra/web", "/good")
+}
+
+func TestARouteThatWasAnsweredBeforeWaitsOnceForAnotherReplica(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ status, reason string }{{"True", "Programmed"}, {"False", "Refused"}, {"False", "Pending"}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &listening{}
+			l := &recorder{}
 			p := l.plane(t)
 			refuse := func(generation int, path string) {
 				t.Helper()
 				put(t, p, reporting(aRoute(generation, path), test.status, test.reason))
 				p.config.step()
-				refuseHost(p, "infra/web", nil)
+				nackHost(p, "infra/web", nil)
 				p.config.step()
 			}
 			refuse(2, "/bad")
@@ -101,7 +135,7 @@ func TestARouteThatWasJudgedBeforeWaitsOnceForAnotherReplica(t *testing.T) {
 			// It may count as live: it was when no listener served it.
 			l.live = true
 			p.config.step()
-			time.Sleep(offerPatience)
+			time.Sleep(quarantine.OfferWait)
 			p.config.step()
 			l.serves(t, p, "infra/web", "/bad 500")
 			refuse(3, "/worse")
@@ -109,8 +143,8 @@ func TestARouteThatWasJudgedBeforeWaitsOnceForAnotherReplica(t *testing.T) {
 			p.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/r"})
 			p.config.step()
 			p.config.step()
-			if len(p.quarantine.patience) != 0 {
-				t.Errorf("patience is %v", p.quarantine.patience)
+			if p.quarantine.Size().Waiting != 0 {
+				t.Errorf("the quarantine has %+v", p.quarantine.Size())
 			}
 		})
 	}

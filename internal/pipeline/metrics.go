@@ -10,11 +10,11 @@ import (
 
 // metrics counts what the lanes do. A change that costs more than it touches shows in computed.
 type metrics struct {
-	rounds   *prometheus.HistogramVec
-	computed *prometheus.CounterVec
-	changed  *prometheus.CounterVec
-	flaws    *prometheus.CounterVec
-	panics   *prometheus.CounterVec
+	rounds           *prometheus.HistogramVec
+	computed         *prometheus.CounterVec
+	changed          *prometheus.CounterVec
+	validationErrors *prometheus.CounterVec
+	panics           *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -32,16 +32,16 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "gatewright_pipeline_changed_total",
 			Help: "Values that came out different, by stage.",
 		}, []string{"stage"}),
-		flaws: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gatewright_pipeline_flaws_total",
-			Help: "Parts of resources that were left out because Envoy's own constraints do not hold, by type. Each is a bug.",
+		validationErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gatewright_pipeline_validation_errors_total",
+			Help: "Parts of resources that were left out because they violate Envoy's validation rules, by type. Each is a bug.",
 		}, []string{"type"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gatewright_pipeline_panics_total",
 			Help: "Panics that were contained to the object that caused them, by stage. Each is a bug.",
 		}, []string{"stage"}),
 	}
-	registerer.MustRegister(m.rounds, m.computed, m.changed, m.flaws, m.panics)
+	registerer.MustRegister(m.rounds, m.computed, m.changed, m.validationErrors, m.panics)
 	return m
 }
 

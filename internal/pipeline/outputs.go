@@ -6,7 +6,6 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -14,15 +13,15 @@ import (
 // Proxies is where Envoy's resources go.
 type Proxies interface {
 	// Apply returns the states that the Gateways concerned are to have now.
-	Apply(changes []xds.Change) map[string]string
+	Apply(changes []xds.Change) map[xds.GroupID]string
 	ApplyEndpoints(changes map[string]*xds.Resource)
 }
 
-// Fleets is where the wish for a proxy fleet goes.
+// Fleets receives the desired proxy fleets.
 type Fleets interface {
 	Set(gateway ir.Gateway)
-	// Hold says that a fleet stays as it is, because how it is to be run can not be used.
-	Hold(gateway ir.Gateway)
+	// Freeze says that a fleet stays as it is, because how it is to be run cannot be used.
+	Freeze(gateway ir.Gateway)
 	// Release says that a Gateway exists and has nothing for a fleet to do: only the fleet of that name may stay, none if it is empty.
 	Release(gateway ir.Name, fleet ir.Fleet)
 	// Delete says that a Gateway is gone.
@@ -44,13 +43,13 @@ type Statuses interface {
 	Forget(kind store.Kind, key string)
 }
 
-// Proofs is where it is known what proxies have acknowledged.
-type Proofs interface {
+// Convergence tracks what proxies have acknowledged.
+type Convergence interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
-	Reach(states map[string]string, since time.Time)
-	// Refuse says that proxies of a Gateway refuse an object, or the named listeners of it if there are any, and why. Accept takes it back;
+	Reach(states map[xds.GroupID]string, since time.Time)
+	// Reject says that proxies of a Gateway reject an object, or the named listeners of it if there are any, and why. Accept takes it back;
 	// a new outcome does too, which of a route has to be that of another generation.
-	Refuse(kind store.Kind, key, gateway string, listeners []string, reason string)
+	Reject(kind store.Kind, key, gateway string, listeners []string, reason string)
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
@@ -59,16 +58,20 @@ type Proofs interface {
 func (g *graph) collectChanges() {
 	g.classes.CollectChanges()
 	g.gateways.CollectChanges()
+	g.http3.CollectChanges()
 	g.routes.CollectChanges()
 	g.routes.CollectReplaced()
 	g.routeStatus.CollectChanges()
 	g.tableListeners.CollectReplaced()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
-	for _, policies := range g.policyOutcomes() {
+	for _, policies := range g.policyOutcomes {
 		policies.outcomes.CollectChanges()
 	}
-	g.selections.CollectChanges()
+	for _, kind := range g.selections {
+		kind.table.CollectChanges()
+	}
+	g.rateLimits.CollectChanges()
 	g.shared.fleets.CollectChanges()
 	g.shared.sockets.CollectChanges()
 	g.shared.tenants.CollectChanges()
@@ -77,35 +80,41 @@ func (g *graph) collectChanges() {
 	}
 }
 
+// ownGroup is the group of a Gateway's dedicated proxies.
+func ownGroup(gateway string) xds.GroupID { return xds.GroupID(ir.ParseName(gateway)) }
+
 // outputs are all resources of Gateways, in the order in which proxies learn of them.
 func (g *graph) outputs() []output {
 	listener := func(key string) xds.Change {
-		group, port := splitKey(key)
-		change := xds.Change{Group: group, Type: xds.Listener, Name: group + "/" + port}
-		p, _ := g.ports.Get(nil, key)
+		id := ir.ParsePortID(key)
+		change := xds.Change{Group: ownGroup(id.Gateway), Type: xds.Listener, Name: id.ListenerName()}
+		p, _ := g.ports.Get(nil, id)
 		change.Tables, change.Secrets, change.Scopes = listenerNeeds(p)
 		return change
 	}
 	secret := func(key string) xds.Change {
-		group, name := splitKey(key)
-		return xds.Change{Group: group, Type: xds.Secret, Name: name}
+		id := ir.ParseGatewaySecret(key)
+		return xds.Change{Group: ownGroup(id.Gateway), Type: xds.Secret, Name: id.Secret}
 	}
 	return []output{
-		{table: g.clusters, own: true, shared: true, describe: func(key string) xds.Change {
-			group, name := splitKey(key)
-			backend, _ := ir.ParseBackend(name)
-			return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: backend.EndpointsName()}
+		{table: g.clusters.Table, own: true, shared: true, describe: func(key string) xds.Change {
+			user := ir.ParseGatewayBackend(key)
+			return xds.Change{
+				Group: ownGroup(user.Gateway), Type: xds.Cluster, Name: user.Backend.String(),
+				Endpoints: user.Backend.Endpoints().String(),
+			}
 		}},
-		{table: g.certificates, own: true, shared: true, describe: secret},
-		{table: g.authorities, own: true, shared: true, describe: secret},
-		{table: g.listeners, own: true, describe: listener},
-		{table: g.shared.listeners, shared: true, describe: listener},
-		{table: g.tables, own: true, shared: true, describe: func(key string) xds.Change {
-			return xds.Change{Group: route.GatewayOf(key), Type: xds.RouteTable, Name: key}
+		{table: g.certificates.Table, own: true, shared: true, describe: secret},
+		{table: g.authorities.Table, own: true, shared: true, describe: secret},
+		{table: g.credentials.Table, own: true, shared: true, describe: secret},
+		{table: g.listeners.Table, own: true, describe: listener},
+		{table: g.shared.listeners.Table, shared: true, describe: listener},
+		{table: g.tables.Table, own: true, shared: true, describe: func(key string) xds.Change {
+			return xds.Change{Group: ownGroup(ir.ParseTableID(key).Gateway), Type: xds.RouteTable, Name: key}
 		}},
-		{table: g.virtualHosts, own: true, shared: true, describe: func(key string) xds.Change {
-			table, domain := splitKey(key)
-			return xds.Change{Group: route.GatewayOf(table), Type: xds.VirtualHost, Table: table, Name: domain}
+		{table: g.virtualHosts.Table, own: true, shared: true, describe: func(key string) xds.Change {
+			id := ir.ParseHostID(key)
+			return xds.Change{Group: ownGroup(id.Table.Gateway), Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain}
 		}},
 	}
 }
@@ -113,11 +122,15 @@ func (g *graph) outputs() []output {
 // listenerNeeds is what the proxy asks for before it opens a port.
 func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 	for _, chain := range port.Chains {
+		if chain.Client().FailClosed {
+			// It closes connections, and asks for neither routes nor certificates.
+			continue
+		}
 		switch {
 		case chain.ByHost:
 			scopes = true
-		case chain.RouteTable != "":
-			tables = append(tables, chain.RouteTable)
+		case !chain.RouteTable.IsZero():
+			tables = append(tables, chain.RouteTable.String())
 		}
 		secrets = append(secrets, chain.Certificates...)
 	}
@@ -130,26 +143,26 @@ func (g *graph) publishFleets(fleets Fleets) {
 		switch shared, _ := g.shared.fleets.Get(nil, class); {
 		case !shared.Serves:
 			fleets.Delete(ir.SharedFleet(class))
-		case shared.Held != "":
-			fleets.Hold(shared.Gateway)
+		case shared.Frozen != "":
+			fleets.Freeze(shared.Gateway)
 		default:
 			fleets.Set(shared.Gateway)
 		}
 	}
 	different := g.gateways.TakeChanged()
+	different = append(different, g.http3.TakeChanged()...)
 	for _, key := range g.shared.sockets.TakeChanged() {
-		gateway, _ := splitKey(key)
-		different = append(different, gateway)
+		different = append(different, key.Gateway)
 	}
 	slices.Sort(different)
 	for _, key := range slices.Compact(different) {
 		_, ok := g.gateways.Get(nil, key)
-		r := g.held(nil)(key)
+		r := g.effectiveGateway(nil)(key)
 		switch {
 		case !ok:
 			fleets.Delete(ir.ParseName(key))
-		case r.Serves && r.Held != "":
-			fleets.Hold(r.Gateway)
+		case r.Serves && r.Frozen != "":
+			fleets.Freeze(r.Gateway)
 		case r.Serves:
 			fleets.Set(r.Gateway)
 		default:
@@ -188,34 +201,8 @@ func (g *graph) publishStatuses(statuses Statuses) {
 			statuses.WithdrawListenerSet(key, o.outcome)
 		}
 	}
-	for _, policies := range g.policyOutcomes() {
+	for _, policies := range g.policyOutcomes {
 		policies.publish(statuses)
 	}
 	g.publishRoutes(statuses)
-}
-
-// policyOutcomes are what became of the policies of one kind.
-type policyOutcomes struct {
-	kind     store.Kind
-	outcomes *store.Table[outcome.Policy]
-}
-
-// policyOutcomes are what became of all policies, and of XBackends, whose status is alike.
-func (g *graph) policyOutcomes() []policyOutcomes {
-	return []policyOutcomes{
-		{store.BackendTLSPolicy, g.policyStatus},
-		{store.XBackendTrafficPolicy, g.trafficStatus},
-		{store.XBackend, g.xbackendStatus},
-		{store.XTelemetryPolicy, g.telemetryStatus},
-	}
-}
-
-func (p policyOutcomes) publish(statuses Statuses) {
-	for _, key := range p.outcomes.TakeChanged() {
-		if o, ok := p.outcomes.Get(nil, key); ok {
-			statuses.SetPolicy(p.kind, key, o)
-		} else {
-			statuses.Forget(p.kind, key)
-		}
-	}
 }

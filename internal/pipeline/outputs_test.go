@@ -4,13 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 // TestEveryPolicyIsPublished looks for the outcomes of each kind with a status but those that have their own way.
 func TestEveryPolicyIsPublished(t *testing.T) {
 	t.Parallel()
-	published := newGraph().policyOutcomes()
+	published := newGraph().policyOutcomes
 	for _, kind := range store.Kinds {
 		if kind.Status == nil {
 			continue
@@ -23,5 +24,20 @@ func TestEveryPolicyIsPublished(t *testing.T) {
 				t.Errorf("nothing is said about a %s", kind.Kind)
 			}
 		}
+	}
+}
+
+// TestAChainThatFailsClosedNeedsNothing: Envoy asks for neither its routes nor its certificates, so waiting for them would never end.
+func TestAChainThatFailsClosedNeedsNothing(t *testing.T) {
+	t.Parallel()
+	table := ir.TableID{Gateway: "default/edge", Port: 443}
+	port := ir.Port{Chains: []ir.Chain{
+		{RouteTable: table, Certificates: []string{"default/closed"}, Policy: &ir.ClientPolicy{FailClosed: true}},
+		{ByHost: true, RouteTable: table, Policy: &ir.ClientPolicy{FailClosed: true}},
+		{RouteTable: table, Certificates: []string{"default/open"}, Policy: &ir.ClientPolicy{}},
+	}}
+	tables, secrets, scopes := listenerNeeds(port)
+	if !slices.Equal(tables, []string{table.String()}) || !slices.Equal(secrets, []string{"default/open"}) || scopes {
+		t.Errorf("needs tables %q, secrets %q, scopes %v", tables, secrets, scopes)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -21,24 +22,34 @@ type Pipeline struct {
 	config     *lane
 	endpoints  *lane
 	idle       *idleness
-	quarantine *quarantine
+	graph      *graph
+	to         Outputs
+	quarantine *quarantine.Quarantine
+	failures   *failures
+	short      *shortEndpoints
+	// noticed are the notices that were published last.
+	noticed notices
+	// panicked is called for a change that cannot be stored.
+	panicked panicked
 	// endpointObjects are those of the endpoint lane, and assignments what it makes of them.
 	endpointObjects *store.Objects
-	assignments     *store.Table[translation]
+	assignments     *store.TableOf[ir.Endpoints, translation]
 	metrics         *metrics
 	log             *slog.Logger
 	// fault is nil, but in tests.
 	fault func(stage, key string)
 }
 
-// Outputs are where results go. All fields are required.
+// Outputs are where results go. All fields but RateLimits are required.
 type Outputs struct {
-	Proxies   Proxies
-	Fleets    Fleets
-	Selectors Selectors
-	Statuses  Statuses
-	Proofs    Proofs
-	Peers     Peers
+	Proxies     Proxies
+	Fleets      Fleets
+	Selectors   Selectors
+	Statuses    Statuses
+	Convergence Convergence
+	Peers       quarantine.Peers
+	// RateLimits is nil where there is no rate limit service.
+	RateLimits RateLimits
 }
 
 // Option changes how a pipeline is made.
@@ -49,38 +60,53 @@ func WithLog(log *slog.Logger) Option { return func(p *Pipeline) { p.log = log }
 
 // WithSystemNamespace says in which namespace fleets are that do not run beside their Gateway.
 func WithSystemNamespace(name string) Option {
-	return func(p *Pipeline) { p.quarantine.graph.objects.System = name }
+	return func(p *Pipeline) { p.graph.objects.System = name }
 }
 
 // WithLimits says how much a tenant may take.
 func WithLimits(l limits.Limits) Option {
-	return func(p *Pipeline) { p.quarantine.graph.objects.Limits, p.endpointObjects.Limits = l, l }
+	return func(p *Pipeline) { p.graph.objects.Limits, p.endpointObjects.Limits = l, l }
 }
 
 // WithClusterDomain says which DNS domain the cluster has.
 func WithClusterDomain(name string) Option {
-	return func(p *Pipeline) { p.quarantine.graph.objects.ClusterDomain = name }
+	return func(p *Pipeline) { p.graph.objects.ClusterDomain = name }
+}
+
+// WithClusterID says what the cluster is called among those that share ServiceImports.
+func WithClusterID(id string) Option {
+	return func(p *Pipeline) { p.endpointObjects.ClusterID = id }
 }
 
 // WithExternalHostnames says whether XBackends may lead out of the cluster, and to which addresses their names may not.
 func WithExternalHostnames(allowed bool, denied []netip.Prefix) Option {
 	return func(p *Pipeline) {
-		p.quarantine.graph.objects.NoExternalHostnames, p.quarantine.graph.deniedAddresses = !allowed, denied
+		p.graph.objects.NoExternalHostnames, p.graph.objects.DeniedAddresses = !allowed, denied
 	}
+}
+
+// WithExtensions says which types of extensions are enabled.
+func WithExtensions(types store.ExtensionTypes) Option {
+	return func(p *Pipeline) { p.graph.objects.EnabledExtensions = types }
+}
+
+// WithSocketDirectories says in which directories Unix sockets of Backends may be.
+func WithSocketDirectories(directories []string) Option {
+	return func(p *Pipeline) { p.graph.objects.SocketDirectories = directories }
 }
 
 // WithFamilies says which IP families the pods of the cluster have, the preferred one first.
 func WithFamilies(families ir.Families) Option {
-	return func(p *Pipeline) { p.quarantine.graph.families = families }
+	return func(p *Pipeline) { p.graph.families = families }
 }
 
 // WithController says by which name a GatewayClass chooses this installation.
 func WithController(name gwv1.GatewayController) Option {
-	return func(p *Pipeline) { p.quarantine.graph.objects.Controller = name }
+	return func(p *Pipeline) { p.graph.objects.Controller = name }
 }
 
 // WithFiles says whether Gateways may choose delivery Files.
-func WithFiles(offered bool) Option { return func(p *Pipeline) { p.quarantine.graph.files = offered } }
+func WithFiles(offered bool) Option { return func(p *Pipeline) { p.graph.files = offered } }
 
 // WithFault has fn called whenever a stage has computed something. It is for tests of what happens when a stage panics.
 func WithFault(fn func(stage, key string)) Option { return func(p *Pipeline) { p.fault = fn } }
@@ -95,8 +121,8 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 		}
 	})}
 	g, e := newGraph(set...), newEndpointGraph(set...)
-	q := newQuarantine(g, to)
-	p.quarantine, p.endpointObjects, p.assignments = q, e.objects, e.assignments
+	p.graph, p.to, p.failures, p.short, p.noticed = g, to, newFailures(g), &shortEndpoints{}, notices{}
+	p.endpointObjects, p.assignments = e.objects, e.assignments
 	for _, set := range options {
 		set(p)
 	}
@@ -105,11 +131,11 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 		p.log.Error("internal error, going on with what was there before; this is a bug, please report it",
 			"stage", where, "key", key, "reason", reason, "stack", stack)
 	}
-	q.panicked = panicked
+	p.panicked = panicked
 	p.config = &lane{
-		name: "config", inbox: newInbox(), apply: q.apply, graph: g.memo, metrics: m, panicked: panicked, publish: p.publish,
+		name: "config", inbox: newInbox(), apply: p.apply, graph: g.memo, metrics: m, panicked: panicked, publish: p.publish,
 	}
-	q.again = p.config.inbox.again
+	p.quarantine = quarantine.New(g.quarantineTables(), to.Convergence, to.Peers, p.config.inbox.again)
 	p.idle = newIdleness(p.config.inbox.idle)
 	p.endpoints = &lane{
 		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m, panicked: panicked,
@@ -119,11 +145,11 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 			}
 		},
 		publish: func(batch, memo.Report) {
-			changes, flaws := e.changes(p.idle.note)
+			changes, invalid := e.changes(p.idle.note)
 			to.Proxies.ApplyEndpoints(changes)
-			p.tell(flaws)
-			if q.short.set(e.shortages()) {
-				q.again()
+			p.logValidationErrors(invalid)
+			if p.short.set(e.shortages()) {
+				p.config.inbox.again()
 			}
 		},
 	}
@@ -139,7 +165,7 @@ func (p *Pipeline) Put(c store.Change) {
 	switch c.Kind {
 	case store.EndpointSlice:
 		p.endpoints.inbox.put(c)
-	case store.Service, store.XBackend:
+	case store.Service, store.ServiceImport, store.XBackend, store.InferencePool:
 		p.endpoints.inbox.put(c)
 		p.config.inbox.put(c)
 	default:

@@ -24,30 +24,30 @@ func (c *calls) add(name string) {
 
 // called writes down the calls of a step, whatever they are about.
 type called struct {
-	silent
+	discard
 	*calls
 }
 
 func (c called) Live(store.Kind, string, string) bool                { c.add("live"); return true }
-func (c called) Reach(map[string]string, time.Time)                  { c.add("reach") }
+func (c called) Reach(map[xds.GroupID]string, time.Time)             { c.add("reach") }
 func (c called) Set(ir.Gateway)                                      { c.add("fleets") }
 func (c called) SetGateway(string, outcome.Gateway)                  { c.add("statuses") }
 func (c called) SetRoute(store.Kind, string, outcome.Route)          { c.add("statuses") }
 func (c called) SetPolicy(store.Kind, string, outcome.Policy)        { c.add("statuses") }
-func (c called) Refuse(store.Kind, string, string, []string, string) { c.add("refuse") }
+func (c called) Reject(store.Kind, string, string, []string, string) { c.add("refuse") }
 
 type calledProxies struct {
 	*xds.Cache
 	*calls
 }
 
-func (c calledProxies) Apply(changes []xds.Change) map[string]string {
+func (c calledProxies) Apply(changes []xds.Change) map[xds.GroupID]string {
 	c.add("proxies")
 	return c.Cache.Apply(changes)
 }
 
 type calledSelectors struct {
-	unselective
+	discardSelectors
 	*calls
 }
 
@@ -60,7 +60,7 @@ func TestTheOrderOfPublishing(t *testing.T) {
 	record := called{calls: &seen}
 	p := New(Outputs{
 		Proxies: calledProxies{xds.NewCache(), &seen}, Fleets: record, Selectors: calledSelectors{calls: &seen},
-		Statuses: record, Proofs: record, Peers: silent{},
+		Statuses: record, Convergence: record, Peers: discard{},
 	}, prometheus.NewRegistry())
 	gateway := func(generation, port string) string {
 		return `
@@ -83,7 +83,7 @@ spec:
 	put(t, p, other("1", "{name: v2, port: 80}"))
 	p.Start()
 
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	put(t, p, gateway("2", "82"))
 	put(t, p, other("2", "{group: gateway.networking.x-k8s.io, kind: XBackend, name: pods}"))
 	put(t, p, `

@@ -6,63 +6,78 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
 func TestARefusedRouteIsReplacedByItsLastGoodVersionUntilItChanges(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/good"))
 	p.config.step()
 	put(t, p, aRoute(2, "/bad"))
 	p.config.step()
-	l.heard(t, "route infra/r generation 1", "route infra/r generation 2")
+	l.recorded(t, "route infra/r generation 1", "route infra/r generation 2")
 	l.serves(t, p, "infra/web", "/bad")
 
 	l.live = false
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
-	l.heard(t, "route infra/r generation 2",
-		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 2: no such thing; generation 1 is served instead, until the route changes")
+	l.recorded(
+		t,
+		"route infra/r generation 2",
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 2: no such thing; generation 1 is "+
+			"served instead, until the route changes",
+	)
 	l.serves(t, p, "infra/web", "/good")
 
 	put(t, p, aRoute(3, "/worse"))
 	p.config.step()
 	l.serves(t, p, "infra/web", "/worse")
-	l.heard(t, "route infra/r generation 3", "accept HTTPRoute infra/r")
-	refuseHost(p, "infra/web", nil)
+	l.recorded(t, "route infra/r generation 3", "accept HTTPRoute infra/r")
+	nackHost(p, "infra/web", nil)
 	p.config.step()
-	l.heard(t, "route infra/r generation 3",
-		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 3: no such thing; generation 1 is served instead, until the route changes")
+	l.recorded(
+		t,
+		"route infra/r generation 3",
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 3: no such thing; generation 1 is "+
+			"served instead, until the route changes",
+	)
 	l.serves(t, p, "infra/web", "/good")
 
 	p.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/r"})
 	p.config.step()
-	l.heard(t, "forget infra/r", "accept HTTPRoute infra/r")
+	l.recorded(t, "forget infra/r", "accept HTTPRoute infra/r")
 	l.serves(t, p, "infra/web")
 }
 
 func TestARefusedRouteThatWasNeverLiveIsClosedAndThenLeftOut(t *testing.T) {
 	t.Parallel()
-	l := &listening{}
+	l := &recorder{}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/bad"))
 	p.config.step()
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
-	l.heard(t, "route infra/r generation 1", "route infra/r generation 1",
-		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 1: no such thing; its requests are answered 500 until the route changes")
+	l.recorded(
+		t,
+		"route infra/r generation 1",
+		"route infra/r generation 1",
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; its requests are "+
+			"answered 500 until the route changes",
+	)
 	l.serves(t, p, "infra/web", "/bad 500")
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
-	l.heard(t, "route infra/r generation 1",
-		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web refused generation 1: no such thing; the route is left out until it changes")
+	l.recorded(t, "route infra/r generation 1",
+		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; "+
+			"the route is left out until it changes")
 	l.serves(t, p, "infra/web")
 }
 
-func TestARefusalOfAVersionThatHasBeenReplacedIsVoid(t *testing.T) {
+func TestANACKOfAVersionThatHasBeenReplacedIsVoid(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string
@@ -70,19 +85,19 @@ func TestARefusalOfAVersionThatHasBeenReplacedIsVoid(t *testing.T) {
 	}{{"before the change was computed", true}, {"after it", false}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			l := &listening{}
+			l := &recorder{}
 			p := l.plane(t)
 			put(t, p, aRoute(1, "/bad"))
 			p.config.step()
 			put(t, p, aRoute(2, "/good"))
-			stale := func(*xds.Refusal) {}
+			stale := func(*xds.NACK) {}
 			if !test.early {
-				current, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
+				current, _ := p.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
 				old := version(current.resource)
-				stale = func(r *xds.Refusal) { r.Version = old }
+				stale = func(r *xds.NACK) { r.Version = old }
 				p.config.step()
 			}
-			refuseHost(p, "infra/web", stale)
+			nackHost(p, "infra/web", stale)
 			p.config.step()
 			l.serves(t, p, "infra/web", "/good")
 			if i := slices.IndexFunc(l.said, func(s string) bool { return strings.HasPrefix(s, "refuse") }); i >= 0 {
@@ -94,7 +109,7 @@ func TestARefusalOfAVersionThatHasBeenReplacedIsVoid(t *testing.T) {
 
 func TestARouteIsInQuarantineAtOneGateway(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	both := func(generation int, path string) string {
 		return fmt.Sprintf(`
@@ -114,17 +129,17 @@ spec:
 	put(t, p, both(2, "/two"))
 	p.config.step()
 	l.live = false
-	refuseHost(p, "infra/other", nil)
+	nackHost(p, "infra/other", nil)
 	p.config.step()
 	l.serves(t, p, "infra/other", "/one")
 	l.serves(t, p, "infra/web", "/two")
 }
 
-// The last good version refers to a backend of another namespace. The refused one does not, so that nobody knows whether that is still
+// The last good version refers to a backend of another namespace. The refused one does not, so that it is unknown whether that is still
 // allowed.
 func TestALastGoodVersionDoesNotOutliveAGrant(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	put(t, p, `
 kind: Service
@@ -147,47 +162,47 @@ spec:
 	put(t, p, aRoute(2, "/bad"))
 	p.config.step()
 	l.live = false
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
 	l.serves(t, p, "infra/web", "/bad 500")
 }
 
 func TestARouteInQuarantineLeavesWithItsGateway(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/good"))
 	p.config.step()
 	put(t, p, aRoute(2, "/bad"))
 	p.config.step()
 	l.live = false
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
 	p.Put(store.Change{Kind: store.Gateway, Key: "infra/web"})
 	p.config.step()
 	p.config.step()
-	if keys := p.quarantine.graph.hosts.Keys(nil); len(keys) > 0 || len(p.quarantine.routes) > 0 || len(l.offers) > 0 {
-		t.Errorf("left are hosts %v, routes %v, offers %v", keys, p.quarantine.routes, l.offers)
+	if keys := p.graph.hosts.Keys(nil); len(keys) > 0 || p.quarantine.Size().Routes > 0 || len(l.offers) > 0 {
+		t.Errorf("left are hosts %v, routes %v, offers %v", keys, p.quarantine.Size(), l.offers)
 	}
 }
 
 func TestRoutesThatAreRefusedOnlyTogetherAreReplacedTogether(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/good"))
 	p.config.step()
 	put(t, p, aRoute(2, "/bad"))
 	p.config.step()
 	l.live = false
-	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Together = true })
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Together = true })
 	p.config.step()
 	l.serves(t, p, "infra/web", "/good")
 }
 
 func TestAHostThatIsRefusedAsATreeIsSentAsAList(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	var rules strings.Builder
 	for i := range 100 {
@@ -201,11 +216,11 @@ spec:
   rules:
 `+rules.String())
 	p.config.step()
-	before, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
-	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Together = true })
+	before, _ := p.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Together = true })
 	p.config.step()
-	after, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
-	if version(before.resource) == version(after.resource) || len(p.quarantine.routes) > 0 {
+	after, _ := p.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
+	if version(before.resource) == version(after.resource) || p.quarantine.Size().Routes > 0 {
 		t.Error("the host is as it was, or its routes are in quarantine")
 	}
 	if got := len(served(p, "infra/web")); got != 100 {
@@ -216,7 +231,7 @@ spec:
 // The route is given other hostnames while it is in quarantine.
 func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	named := func(generation int, host, path string) string {
 		return strings.Replace(aRoute(generation, path), "spec:", "spec:\n  hostnames: ["+host+"]", 1)
@@ -226,16 +241,21 @@ func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
 	put(t, p, named(2, "a.example", "/bad"))
 	p.config.step()
 	l.live = false
-	current, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|a.example")
-	p.Refused(xds.Identity{Gateway: "infra/web"}, xds.Refusal{
-		Type: xds.VirtualHost, Table: "infra/web/80", Name: "a.example", Version: version(current.resource), Routes: []string{"HTTPRoute/infra/r/0/0"}, Reason: "no",
+	current, _ := p.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|a.example"))
+	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{
+		Type:    xds.VirtualHost,
+		Table:   "infra/web/80",
+		Name:    "a.example",
+		Version: version(current.resource),
+		Routes:  []string{"HTTPRoute/infra/r/0/0"},
+		Reason:  "no",
 	})
 	p.config.step()
 	put(t, p, named(3, "b.example", "/bad"))
 	p.config.step()
 	var hosts []string
-	for _, key := range p.quarantine.graph.hosts.Keys(nil) {
-		if host, _ := p.quarantine.graph.hosts.Get(nil, key); len(host.Rules) > 0 {
+	for _, key := range p.graph.hosts.Keys(nil) {
+		if host, _ := p.graph.hosts.Get(nil, key); len(host.Rules) > 0 {
 			hosts = append(hosts, host.Domain+host.Rules[0].Match.Path.Value)
 		}
 	}
@@ -244,10 +264,26 @@ func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
 	}
 }
 
+// filtersOf are the filters of a host: their paths and servers.
+func filtersOf(host ir.VirtualHost) string {
+	var all []string
+	for _, f := range host.Filters {
+		switch {
+		case f.Auth != nil:
+			all = append(all, f.Auth.PathPrefix+" "+f.Auth.Backend.String())
+		case f.ExtProc != nil:
+			all = append(all, f.ExtProc.Backend.String())
+		default:
+			all = append(all, "closed")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // A listener has two hosts, and both are refused with the good filters, too.
 func TestFiltersThatAreRefusedTwiceAreClosed(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	edge := func(generation int, prefix string) string {
 		return fmt.Sprintf(`
@@ -269,24 +305,25 @@ spec:
 	l.live = false
 	refuse := func() {
 		for _, domain := range []string{"a.example", "b.example"} {
-			current, _ := p.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|"+domain)
-			p.Refused(xds.Identity{Gateway: "infra/web"}, xds.Refusal{
+			current, _ := p.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|"+domain))
+			p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{
 				Type: xds.VirtualHost, Table: "infra/web/80", Name: domain, Version: version(current.resource), Filters: true, Reason: "no",
 			})
 		}
 		p.config.step()
 	}
-	for _, want := range []string{"/good", ""} {
+	for _, want := range []string{"/good infra/v1/80", "closed"} {
 		refuse()
-		if host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|b.example"); len(host.Filters) != 1 || host.Filters[0].PathPrefix != want {
-			t.Errorf("the filters are %+v, want %q", host.Filters, want)
+		host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|b.example"))
+		if got := filtersOf(host); got != want {
+			t.Errorf("the filters are %s, want %q", got, want)
 		}
 	}
 }
 
 func TestARouteThatIsRefusedBecauseOfAnXBackendGoesOnAsItWas(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	backend := func(generation int, cookie string) string {
 		return fmt.Sprintf(`
@@ -309,7 +346,7 @@ spec:
 `)
 	p.config.step()
 	cookie := func() string {
-		host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*")
+		host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
 		return host.Rules[0].Forward.Backends[0].Session.Cookie
 	}
 	put(t, p, backend(2, "bad"))
@@ -318,15 +355,18 @@ spec:
 		t.Fatalf("the cookie is %s", got)
 	}
 	l.said, l.live = nil, false
-	refuseHost(p, "infra/web", nil)
+	nackHost(p, "infra/web", nil)
 	p.config.step()
 	if got := cookie(); got != "good" {
 		t.Errorf("the cookie is %s", got)
 	}
 	slices.Sort(l.said)
-	l.heard(t,
-		"refuse XBackend infra/x []: a proxy of Gateway infra/web refused what HTTPRoute infra/r has from it: no such thing; what was served before still is, until it changes",
-		"route infra/r generation 1")
+	l.recorded(
+		t,
+		"refuse XBackend infra/x []: a proxy of Gateway infra/web rejected (NACK) what HTTPRoute infra/r has from it: no such thing; what was "+
+			"served before still is, until it changes",
+		"route infra/r generation 1",
+	)
 	put(t, p, backend(3, "better"))
 	p.config.step()
 	if got := cookie(); got != "better" {
@@ -336,7 +376,7 @@ spec:
 
 func TestRefusedFiltersOfAListenerAreReplacedByThoseFromBefore(t *testing.T) {
 	t.Parallel()
-	l := &listening{live: true}
+	l := &recorder{live: true}
 	p := l.plane(t)
 	edge := func(generation int, prefix string) string {
 		return fmt.Sprintf(`
@@ -352,8 +392,8 @@ spec:
 `, generation, prefix)
 	}
 	filters := func() string {
-		host, _ := p.quarantine.graph.hosts.Get(nil, "infra/web/80|*")
-		return host.Filters[0].PathPrefix + host.Filters[0].Backend
+		host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
+		return filtersOf(host)
 	}
 	put(t, p, edge(2, "/good")+"---"+aRoute(1, "/"))
 	p.config.step()
@@ -364,12 +404,16 @@ spec:
 		t.Fatal("the filter is as it was")
 	}
 	l.said, l.live = nil, false
-	refuseHost(p, "infra/web", func(r *xds.Refusal) { r.Filters, r.Routes = true, nil })
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Filters, r.Routes = true, nil })
 	p.config.step()
 	if got := filters(); got != good {
 		t.Errorf("the filter is %s, was %s", got, good)
 	}
-	l.heard(t, "refuse Gateway infra/web [http]: a proxy of Gateway infra/web refused the filters of the listener: no such thing; those from before are served until they change")
+	l.recorded(
+		t,
+		"refuse Gateway infra/web [http]: a proxy of Gateway infra/web rejected (NACK) the filters of the listener: no such thing; those from "+
+			"before are served until they change",
+	)
 	put(t, p, edge(4, "/better"))
 	p.config.step()
 	if got := filters(); got == good {
@@ -377,9 +421,48 @@ spec:
 	}
 }
 
+// With fewer filters requests would pass without a check that was asked for, and there is no place for more.
+func TestRefusedFiltersAreReplacedByAsMany(t *testing.T) {
+	t.Parallel()
+	ask := func(path string) string {
+		return "{type: ExternalAuth, externalAuth: {protocol: HTTP, http: {path: " + path + "}, backendRef: {name: v1, port: 80}}}"
+	}
+	for name, c := range map[string]struct{ before, after string }{
+		"the first filter": {"", ask("/bad")},
+		"a second filter":  {ask("/one"), ask("/one") + ", " + ask("/bad")},
+		"one filter less":  {ask("/one") + ", " + ask("/two"), ask("/bad")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := &recorder{live: true}
+			p := l.plane(t)
+			edge := func(generation int, filters string) string {
+				return fmt.Sprintf(`
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: %d}
+spec:
+  gatewayClassName: gatewright
+  listeners: [{name: http, port: 80, protocol: HTTP, filters: {requests: [%s]}}]
+`, generation, filters)
+			}
+			put(t, p, edge(2, c.before)+"---"+aRoute(1, "/"))
+			p.config.step()
+			put(t, p, edge(3, c.after))
+			p.config.step()
+			l.live = false
+			nackHost(p, "infra/web", func(r *xds.NACK) { r.Filters, r.Routes = true, nil })
+			p.config.step()
+			host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
+			if got := filtersOf(host); got != "closed" {
+				t.Errorf("the filters are %q", got)
+			}
+		})
+	}
+}
+
 func TestReplicasServeTheSameInstead(t *testing.T) {
 	t.Parallel()
-	old, fresh := &listening{live: true}, &listening{live: true}
+	old, fresh := &recorder{live: true}, &recorder{live: true}
 	before, after := old.plane(t), fresh.plane(t)
 	put(t, before, aRoute(1, "/good"))
 	before.config.step()
@@ -387,38 +470,37 @@ func TestReplicasServeTheSameInstead(t *testing.T) {
 		put(t, p, aRoute(2, "/bad"))
 		p.config.step()
 		old.live, fresh.live = false, false
-		refuseHost(p, "infra/web", nil)
+		nackHost(p, "infra/web", nil)
 		p.config.step()
 	}
 	old.serves(t, before, "infra/web", "/good")
 	fresh.serves(t, after, "infra/web", "/bad 500")
-	current, _ := before.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*")
+	current, _ := before.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
 	for key, instead := range old.offers {
-		after.Offered(key, digestOf(before.quarantine.routes[place{"HTTPRoute/infra/r", "infra/web"}].refused.Rules), instead)
+		after.Offered("other", key, before.quarantine.RejectedDigest("HTTPRoute/infra/r", "infra/web"), instead)
 	}
-	after.Offered("HTTPRoute/infra/none@infra/web", "x", []byte("{}"))
+	after.Offered("other", "HTTPRoute/infra/none@infra/web", "x", []byte("{}"))
 	after.config.step()
 	fresh.serves(t, after, "infra/web", "/good")
-	if same, _ := after.quarantine.graph.virtualHosts.Get(nil, "infra/web/80|*"); version(same.resource) != version(current.resource) {
+	if same, _ := after.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|*")); version(same.resource) != version(current.resource) {
 		t.Error("the replicas serve different versions")
 	}
 }
 
 func TestARefusedResourceIsTracedToItsObjects(t *testing.T) {
 	t.Parallel()
-	l := &listening{}
+	l := &recorder{}
 	p := l.plane(t)
 	put(t, p, aRoute(1, "/"))
 	p.config.step()
 	l.said = nil
-	backend := p.quarantine.graph.clusters.Keys(nil)[0]
-	_, name := splitKey(backend)
-	p.Refused(xds.Identity{Gateway: "infra/web"}, xds.Refusal{Type: xds.Cluster, Name: name, Reason: "no such thing"})
-	p.Refused(xds.Identity{Gateway: "infra/web"}, xds.Refusal{Type: xds.Listener, Name: "infra/web/80", Reason: "no such port"})
+	name := p.graph.clusters.Keys(nil)[0].Backend.String()
+	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Cluster, Name: name, Reason: "no such thing"})
+	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Listener, Name: "infra/web/80", Reason: "no such port"})
 	p.config.step()
 	slices.Sort(l.said)
-	l.heard(t, "refuse Gateway infra/web [http]: a proxy refused listener infra/web/80: no such port",
-		"refuse HTTPRoute infra/r []: a proxy refused backend "+name+": no such thing")
+	l.recorded(t, "refuse Gateway infra/web [http]: a proxy rejected (NACK) listener infra/web/80: no such port",
+		"refuse HTTPRoute infra/r []: a proxy rejected (NACK) backend "+name+": no such thing")
 	put(t, p, `
 kind: Gateway
 metadata: {namespace: infra, name: web, generation: 2}

@@ -1,12 +1,13 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
@@ -21,21 +22,26 @@ const (
 	reasonInvalidBackend = "InvalidBackend"
 )
 
-// reportRoutes lists the stage that says what becomes of routes. It stands behind hosts and backends: what they know of a route is
+// addRouteStatusStages adds the stages that says what becomes of routes. It stands behind hosts and backends: what they know of a route is
 // told, and changes nothing that proxies are sent. A route reads only the hosts that have a rule of it that gets no requests.
-func (g *graph) reportRoutes(routes []store.Source, byShadowed *store.Index[ir.VirtualHost]) {
+func (g *graph) addRouteStatusStages(routes []store.Source, byShadowed *store.Index[ir.VirtualHost]) {
 	g.routeStatus = memo.Derive(g.memo, stageRouteStatus, routes, deepEqual[outcome.Route],
 		func(v *store.View, key string) outcome.Route {
 			r, _ := g.routes.Get(v, key)
 			findings := route.Findings{
-				Refused: func(backend string) *refs.Problem { return g.refusedBackend(v, backend) },
-				Idle:    func(backend string) bool { return g.isIdle(v, backend) },
-				CutTo:   func(backend string) int { return g.cutTo(v, backend) },
-				Shadows: map[string][]ir.Shadow{},
+				Refused: func(backend ir.Backend) *refs.Problem { return g.refusedBackend(v, backend) },
+				Idle:    func(backend ir.Backend) bool { return g.isIdle(v, backend) },
+				CutTo:   func(backend ir.Backend) int { return g.cutTo(v, backend) },
+				Policies: func(listener ir.ListenerID) *inherit.Layer {
+					layer, _ := g.inherited.listeners.Get(v, listener)
+					return layer
+				},
+				Shadows: map[ir.HostID][]ir.Shadow{},
 			}
 			for _, name := range byShadowed.Keys(v, key) {
-				host, _ := g.hosts.Get(v, name)
-				findings.Shadows[name] = host.Shadowed
+				id := ir.ParseHostID(name)
+				host, _ := g.hosts.Get(v, id)
+				findings.Shadows[id] = host.Shadowed
 			}
 			return r.Report(findings)
 		}, memo.OnPanic(func(v *store.View, key string, _ outcome.Route, _ string) outcome.Route {
@@ -48,7 +54,7 @@ func (g *graph) reportRoutes(routes []store.Source, byShadowed *store.Index[ir.V
 func shadowedRoutes(_ string, h ir.VirtualHost) []string {
 	var keys []string
 	for _, s := range h.Shadowed {
-		if kind, name, ok := routeOf(s.Rule); ok {
+		if kind, name, ok := route.ObjectOf(s.Rule); ok {
 			keys = append(keys, string(kind)+"/"+name)
 		}
 	}
@@ -56,24 +62,38 @@ func shadowedRoutes(_ string, h ir.VirtualHost) []string {
 }
 
 // refusedBackend says why there is no connection to a backend, in the words of the object at fault.
-func (g *graph) refusedBackend(v *store.View, name string) *refs.Problem {
-	tls, _ := g.tls.byBackend.Get(v, name)
-	backend, ok := ir.ParseBackend(name)
-	if !ok || tls == nil || !tls.Refused {
+func (g *graph) refusedBackend(v *store.View, backend ir.Backend) *refs.Problem {
+	tls, _ := g.tls.byBackend.Get(v, backend)
+	if tls == nil || !tls.FailClosed {
 		return nil
 	}
-	if backend.XBackend {
+	if backend.Kind == ir.KindXBackend {
 		if own, _ := g.xbackends.Get(v, backend.Object.String()); own.Accepted != nil {
 			return &refs.Problem{
 				Reason: reasonInvalidBackend, Message: fmt.Sprintf("XBackend %s cannot be used: %s", backend.Object, own.Accepted.Message),
 			}
 		}
 	}
-	if key, of := strings.CutPrefix(tls.Origin, string(store.BackendTLSPolicy)+"/"); of {
+	if backend.Kind == ir.KindBackend {
+		if own, _ := g.fixedBackends.Get(v, backend.Object.String()); own.Accepted != nil {
+			return &refs.Problem{
+				Reason: reasonInvalidBackend, Message: fmt.Sprintf("Backend %s cannot be used: %s", backend.Object, own.Accepted.Message),
+			}
+		}
+	}
+	if backend.Kind == ir.KindInferencePool {
+		own, _ := g.pools.Get(v, backend.Object.String())
+		if problem := cmp.Or(own.Accepted, own.ResolvedRefs); problem != nil {
+			return &refs.Problem{
+				Reason: reasonInvalidBackend, Message: fmt.Sprintf("InferencePool %s cannot be used: %s", backend.Object, problem.Message),
+			}
+		}
+	}
+	if key := tls.Origin.Name.String(); tls.Origin.Kind == string(store.BackendTLSPolicy) {
 		if p, _ := g.policies.Get(v, key); p.Accepted != nil {
 			return &refs.Problem{
 				Reason:  reasonInvalidPolicy,
-				Message: fmt.Sprintf("BackendTLSPolicy %s for Service %s cannot be served: %s", key, backend.Object, p.Accepted.Message),
+				Message: fmt.Sprintf("BackendTLSPolicy %s for %s %s cannot be served: %s", key, backend.Kind, backend.Object, p.Accepted.Message),
 			}
 		}
 	}
@@ -84,22 +104,18 @@ func (g *graph) refusedBackend(v *store.View, name string) *refs.Problem {
 }
 
 // isIdle says whether a backend has no ready endpoints, as the lane of endpoints has told.
-func (g *graph) isIdle(v *store.View, name string) bool {
-	backend, ok := ir.ParseBackend(name)
-	if !ok {
-		return false
-	}
-	idle, _ := g.idle.Get(v, backend.EndpointsName())
+func (g *graph) isIdle(v *store.View, backend ir.Backend) bool {
+	idle, _ := g.idle.Get(v, backend.Endpoints())
 	return idle
 }
 
 // takeIdle takes in which endpoints are none, and which are some again.
-func (g *graph) takeIdle(changed map[string]bool) {
-	for name, idle := range changed {
+func (g *graph) takeIdle(changed map[ir.Endpoints]bool) {
+	for endpoints, idle := range changed {
 		if idle {
-			g.idle.Set(name, true)
+			g.idle.Set(endpoints, true)
 		} else {
-			g.idle.Delete(name)
+			g.idle.Delete(endpoints)
 		}
 	}
 }
@@ -114,7 +130,7 @@ func (g *graph) publishRoutes(statuses Statuses) {
 		}
 	}
 	for key := range changed {
-		kind, name := splitRouteKey(key)
+		kind, name := store.SplitKindKey(key)
 		if o, ok := g.routeStatus.Get(nil, key); ok {
 			statuses.SetRoute(kind, name, o)
 		} else {

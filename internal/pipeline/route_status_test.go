@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
@@ -51,7 +52,7 @@ func loaded(t *testing.T, text string) *graph {
 	return g
 }
 
-func TestShadowedRuleTellsWhichRouteTakesItsRequests(t *testing.T) {
+func TestShadowedRuleReportsWhichRouteTakesItsRequests(t *testing.T) {
 	t.Parallel()
 	g := loaded(t, sameMatch("second", "/x", 2)+sameMatch("third", "/y", 3))
 	const note = "rule 0 gets no requests: rule 0 of HTTPRoute infra/first has the same match"
@@ -76,12 +77,12 @@ func TestShadowedRuleTellsWhichRouteTakesItsRequests(t *testing.T) {
 	}
 }
 
-func TestIdleBackendIsToldToItsRoutesAlone(t *testing.T) {
+func TestIdleBackendIsReportedByItsRoutesAlone(t *testing.T) {
 	t.Parallel()
 	other := strings.ReplaceAll(sameMatch("other", "/y", 2), "name: v1", "name: v2")
 	g := loaded(t, sameMatch("shop", "/x", 1)+other)
 	for _, idle := range []bool{true, false} {
-		g.takeIdle(map[string]bool{"infra/v1/80": idle})
+		g.takeIdle(map[ir.Endpoints]bool{ir.ParseEndpoints("infra/v1/80"): idle})
 		report := g.memo.Run()
 		if got := strings.Contains(message(t, g, "shop", "ResolvedRefs"), "Service infra/v1 has no ready endpoints"); got != idle {
 			t.Errorf("told: %t, want %t", got, idle)

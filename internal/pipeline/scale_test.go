@@ -13,18 +13,18 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// site is one Gateway with n routes of a hostname each, over a tenth as many Services.
-type site struct{ n int }
+// scenario is one Gateway with n routes of a hostname each, over a tenth as many Services.
+type scenario struct{ n int }
 
-func (s site) changes() []store.Change {
+func (s scenario) changes() []store.Change {
 	changes := []store.Change{
 		change(store.GatewayClass, &gwv1.GatewayClass{
-			ObjectMeta: metav1.ObjectMeta{Name: "ours"}, Spec: gwv1.GatewayClassSpec{ControllerName: gateway.ControllerName},
+			ObjectMeta: metav1.ObjectMeta{Name: "ours"}, Spec: gwv1.GatewayClassSpec{ControllerName: class.ControllerName},
 		}),
 		change(store.Gateway, &gwv1.Gateway{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "gw", UID: "u"},
@@ -45,9 +45,9 @@ func (s site) changes() []store.Change {
 	return changes
 }
 
-func (s site) services() int { return max(s.n/10, 1) }
+func (s scenario) services() int { return max(s.n/10, 1) }
 
-func (s site) route(i int, path string) store.Change {
+func (s scenario) route(i int, path string) store.Change {
 	r := &gwv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("r%d", i)}}
 	r.Spec.ParentRefs = []gwv1.ParentReference{{Name: "gw"}}
 	r.Spec.Hostnames = []gwv1.Hostname{gwv1.Hostname(fmt.Sprintf("h%d.example.com", i))}
@@ -60,9 +60,13 @@ func (s site) route(i int, path string) store.Change {
 	return change(store.HTTPRoute, r)
 }
 
-func (site) slice(i, address int) store.Change {
+func (scenario) slice(i, address int) store.Change {
 	e := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("s%d-x", i), Labels: map[string]string{discoveryv1.LabelServiceName: fmt.Sprintf("s%d", i)}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "infra",
+			Name:      fmt.Sprintf("s%d-x", i),
+			Labels:    map[string]string{discoveryv1.LabelServiceName: fmt.Sprintf("s%d", i)},
+		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080))}},
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{fmt.Sprintf("198.18.16.%d", address)}}},
@@ -74,46 +78,53 @@ func change(kind store.Kind, object metav1.Object) store.Change {
 	return store.Change{Kind: kind, Key: store.KeyOf(object), Object: object}
 }
 
-// silent takes fleets and statuses and does nothing with them. To it, everything is live.
-type silent struct{}
+// discard receives fleets and statuses and does nothing with them. To it, everything is live.
+type discard struct{}
 
-func (silent) Set(ir.Gateway)                                  {}
-func (silent) Hold(ir.Gateway)                                 {}
-func (silent) Delete(ir.Name)                                  {}
-func (silent) SetClass(string, outcome.Class)                  {}
-func (silent) SetGateway(string, outcome.Gateway)              {}
-func (silent) SetListenerSet(string, outcome.ListenerSet)      {}
-func (silent) WithdrawListenerSet(string, outcome.ListenerSet) {}
-func (silent) SetRoute(store.Kind, string, outcome.Route)      {}
-func (silent) Forget(store.Kind, string)                       {}
+func (discard) Set(ir.Gateway)                                  {}
+func (discard) Freeze(ir.Gateway)                               {}
+func (discard) Delete(ir.Name)                                  {}
+func (discard) SetClass(string, outcome.Class)                  {}
+func (discard) SetGateway(string, outcome.Gateway)              {}
+func (discard) SetListenerSet(string, outcome.ListenerSet)      {}
+func (discard) WithdrawListenerSet(string, outcome.ListenerSet) {}
+func (discard) SetRoute(store.Kind, string, outcome.Route)      {}
+func (discard) Forget(store.Kind, string)                       {}
 
-func (silent) Release(ir.Name, ir.Fleet) {}
+func (discard) Release(ir.Name, ir.Fleet) {}
 
-// unselective takes selectors and does nothing with them.
-type unselective struct{}
+// discardSelectors receives selectors and does nothing with them.
+type discardSelectors struct{}
 
-func (unselective) Set(ir.Selector)         {}
-func (unselective) Release(ir.Name, string) {}
-func (unselective) Delete(ir.Name)          {}
+func (discardSelectors) Set(ir.Selector)                  {}
+func (discardSelectors) Release(ir.BackendTarget, string) {}
+func (discardSelectors) Delete(ir.BackendTarget)          {}
 
-func (silent) ReleaseGateway(string, int64) {}
+func (discard) ReleaseGateway(string, int64) {}
 
-func (silent) Reach(map[string]string, time.Time)                  {}
-func (silent) Refuse(store.Kind, string, string, []string, string) {}
-func (silent) Accept(store.Kind, string, string)                   {}
-func (silent) Offer(string, string, []byte)                        {}
-func (silent) Withdraw(string)                                     {}
-func (silent) Live(store.Kind, string, string) bool                { return true }
+func (discard) Reach(map[xds.GroupID]string, time.Time)             {}
+func (discard) Reject(store.Kind, string, string, []string, string) {}
+func (discard) Accept(store.Kind, string, string)                   {}
+func (discard) Offer(string, string, []byte)                        {}
+func (discard) Withdraw(string)                                     {}
+func (discard) Live(store.Kind, string, string) bool                { return true }
 
-func (silent) SetPolicy(store.Kind, string, outcome.Policy) {}
+func (discard) SetPolicy(store.Kind, string, outcome.Policy) {}
 
-// nowhere is a cache that nobody asks, and nobody else.
-func nowhere() Outputs {
-	return Outputs{Proxies: xds.NewCache(), Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}, Peers: silent{}}
+// discardAll has a cache without proxies, and ignores everything else.
+func discardAll() Outputs {
+	return Outputs{
+		Proxies:     xds.NewCache(),
+		Fleets:      discard{},
+		Selectors:   discardSelectors{},
+		Statuses:    discard{},
+		Convergence: discard{},
+		Peers:       discard{},
+	}
 }
 
-func started(s site) *Pipeline {
-	p := New(nowhere(), prometheus.NewRegistry())
+func started(s scenario) *Pipeline {
+	p := New(discardAll(), prometheus.NewRegistry())
 	for _, c := range s.changes() {
 		p.Put(c)
 	}
@@ -123,7 +134,7 @@ func started(s site) *Pipeline {
 
 func TestOneEditedRouteAmongManyComputesOneRoute(t *testing.T) {
 	t.Parallel()
-	s := site{n: 10_000}
+	s := scenario{n: 10_000}
 	p := started(s)
 	p.Put(s.route(17, "/edited"))
 	report := p.config.step()
@@ -141,21 +152,21 @@ func TestOneEditedRouteAmongManyComputesOneRoute(t *testing.T) {
 
 func TestOneEditedListenerSetTouchesNoOtherGatewayAndNoRouteOfItsOwn(t *testing.T) {
 	t.Parallel()
-	const sites, routes = 20, 50
-	p := New(nowhere(), prometheus.NewRegistry())
-	set := func(site int, hostname gwv1.Hostname) store.Change {
+	const gateways, routes = 20, 50
+	p := New(discardAll(), prometheus.NewRegistry())
+	set := func(gateway int, hostname gwv1.Hostname) store.Change {
 		return change(store.ListenerSet, &gwv1.ListenerSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("set%d", site)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("set%d", gateway)},
 			Spec: gwv1.ListenerSetSpec{
-				ParentRef: gwv1.ParentGatewayReference{Name: gwv1.ObjectName(fmt.Sprintf("gw%d", site))},
+				ParentRef: gwv1.ParentGatewayReference{Name: gwv1.ObjectName(fmt.Sprintf("gw%d", gateway))},
 				Listeners: []gwv1.ListenerEntry{{Name: "more", Port: 8080, Protocol: gwv1.HTTPProtocolType, Hostname: &hostname}},
 			},
 		})
 	}
-	for _, c := range (site{n: routes}).changes() {
+	for _, c := range (scenario{n: routes}).changes() {
 		p.Put(c)
 	}
-	for i := range sites {
+	for i := range gateways {
 		p.Put(change(store.Gateway, &gwv1.Gateway{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: fmt.Sprintf("gw%d", i), UID: "u"},
 			Spec: gwv1.GatewaySpec{
@@ -182,24 +193,25 @@ func TestOneEditedListenerSetTouchesNoOtherGatewayAndNoRouteOfItsOwn(t *testing.
 
 func TestAnEndpointChangeTranslatesNothing(t *testing.T) {
 	t.Parallel()
-	s := site{n: 1000}
+	s := scenario{n: 1000}
 	p := started(s)
 	p.Put(s.slice(3, 2))
 	if report := p.config.step(); len(report.Computed) != 0 {
 		t.Errorf("the configuration lane computed %v for a change of endpoints", report.Computed)
 	}
 	report := p.endpoints.step()
-	if report.Computed[stageEndpoints] != 1 || report.Changed[stageEndpoints] != 1 || report.Computed[stageServedEndpoints] != 1 || len(report.Computed) != 2 {
+	if report.Computed[stageEndpoints] != 1 || report.Changed[stageEndpoints] != 1 || report.Computed[stageServedEndpoints] != 1 ||
+		len(report.Computed) != 2 {
 		t.Errorf("the endpoint lane computed %v, want one assignment", report.Computed)
 	}
 }
 
 func BenchmarkCold10000Routes(b *testing.B) {
-	s := site{n: 10_000}
+	s := scenario{n: 10_000}
 	changes := s.changes()
 	b.ReportAllocs()
 	for b.Loop() {
-		p := New(nowhere(), prometheus.NewRegistry())
+		p := New(discardAll(), prometheus.NewRegistry())
 		for _, c := range changes {
 			p.Put(c)
 		}
@@ -208,7 +220,7 @@ func BenchmarkCold10000Routes(b *testing.B) {
 }
 
 func BenchmarkOneRouteEditedAmong10000(b *testing.B) {
-	s := site{n: 10_000}
+	s := scenario{n: 10_000}
 	p := started(s)
 	b.ReportAllocs()
 	computed, i := 0, 0
@@ -221,7 +233,7 @@ func BenchmarkOneRouteEditedAmong10000(b *testing.B) {
 }
 
 func BenchmarkOneEndpointChangedAmong1000Services(b *testing.B) {
-	s := site{n: 10_000}
+	s := scenario{n: 10_000}
 	p := started(s)
 	b.ReportAllocs()
 	translated, i := 0, 0

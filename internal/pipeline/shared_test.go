@@ -24,17 +24,17 @@ func TestLinesOfSharedProxiesNameTheirGateway(t *testing.T) {
 	}
 	g.memo.Run()
 
-	port, _ := g.ports.Get(nil, "infra/gw|80")
-	port.Bound, _ = g.shared.sockets.Get(nil, "infra/gw|80")
+	port, _ := g.ports.Get(nil, ir.ParsePortID("infra/gw|80"))
+	port.TargetPort, _ = g.shared.sockets.Get(nil, ir.ParsePortID("infra/gw|80"))
 	port.LoggedAs = "infra/gw"
 	want, err := xds.NewResource(listenertranslate.Listener(ir.ParseName("infra/gw"), port, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := g.shared.listeners.Get(nil, "infra/gw|80"); got.resource == nil || got.resource.Version() != want.Version() {
+	if got, _ := g.shared.listeners.Get(nil, ir.ParsePortID("infra/gw|80")); got.resource == nil || got.resource.Version() != want.Version() {
 		t.Error("its lines do not name the Gateway")
 	}
-	forger, _ := g.ports.Get(nil, "infra/forger|80")
+	forger, _ := g.ports.Get(nil, ir.ParsePortID("infra/forger|80"))
 	for _, log := range forger.Logs {
 		if log.Type == ir.LogText {
 			t.Errorf("a tenant writes %+v", log)

@@ -10,15 +10,18 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// translation is a resource that keeps the constraints Envoy declares, and what had to be left out for that. Where there are flaws and no
-// resource, nothing could be kept, and proxies go on with what they have.
+// translation is a valid resource, and the parts that were left out because they violate Envoy's validation rules. Without a resource
+// nothing is valid, and proxies keep the version they have.
 type translation struct {
 	resource *xds.Resource
-	flaws    []wire.Flaw
-	// limit is in the way of more, empty if none is.
+	invalid  []wire.ValidationError
+	// limit is the one that the endpoints exceed, empty for none.
 	limit string
-	// idle says of endpoints that there are none.
-	idle bool
+	// idle is set if there are no endpoints, and count is how many there are.
+	idle  bool
+	count int
+	// hidesReports is set for a cluster whose endpoints report their load to proxies alone.
+	hidesReports bool
 }
 
 // checked runs a translation, and lets its result through only if Envoy would.
@@ -30,11 +33,12 @@ func checked[M proto.Message](translate func() M) translation {
 			return translation{resource: r}
 		}
 	}
-	return translation{flaws: []wire.Flaw{{Reason: err.Error()}}}
+	return translation{invalid: []wire.ValidationError{{Reason: err.Error()}}}
 }
 
 func sameTranslation(a, b translation) bool {
-	return version(a.resource) == version(b.resource) && a.limit == b.limit && slices.Equal(a.flaws, b.flaws)
+	return version(a.resource) == version(b.resource) && a.limit == b.limit &&
+		a.hidesReports == b.hidesReports && slices.Equal(a.invalid, b.invalid)
 }
 
 // version is empty for a resource that is not there.
@@ -45,34 +49,34 @@ func version(r *xds.Resource) string {
 	return r.Everywhere()
 }
 
-// found is a flaw and where it is.
-type found struct {
+// locatedError is a validation error and the resource that has it.
+type locatedError struct {
 	xds.Change
-	wire.Flaw
+	wire.ValidationError
 }
 
 // takeResources takes the translations of a table that are different now.
-func takeResources(table *store.Table[translation], describe func(key string) xds.Change) (changes []xds.Change, flaws []found) {
+func takeResources(table *store.Table[translation], describe func(key string) xds.Change) (changes []xds.Change, invalid []locatedError) {
 	for _, key := range table.TakeChanged() {
 		change := describe(key)
 		t, _ := table.Get(nil, key)
-		for _, f := range t.flaws {
-			flaws = append(flaws, found{change, f})
+		for _, f := range t.invalid {
+			invalid = append(invalid, locatedError{change, f})
 		}
-		if t.resource == nil && len(t.flaws) > 0 {
+		if t.resource == nil && len(t.invalid) > 0 {
 			continue
 		}
 		change.Resource = t.resource
 		changes = append(changes, change)
 	}
-	return changes, flaws
+	return changes, invalid
 }
 
-// tell counts flaws and writes them down. None of them should be there: each is a gap in what the resolvers check.
-func (p *Pipeline) tell(flaws []found) {
-	for _, f := range flaws {
-		p.metrics.flaws.WithLabelValues(f.Type.String()).Inc()
-		p.log.Error("left out configuration that proxies would refuse; this is a bug, please report it",
-			"gateway", f.Group, "type", f.Type.String(), "resource", f.Name, "rule", f.Owner, "reason", f.Reason)
+// logValidationErrors counts and logs validation errors. Each is a gap in the checks of the resolvers.
+func (p *Pipeline) logValidationErrors(invalid []locatedError) {
+	for _, f := range invalid {
+		p.metrics.validationErrors.WithLabelValues(f.Type.String()).Inc()
+		p.log.Error("left out configuration that proxies would reject; this is a bug, please report it",
+			"gateway", f.Group.String(), "type", f.Type.String(), "resource", f.Name, "rule", f.Owner, "reason", f.Reason)
 	}
 }

@@ -18,25 +18,27 @@ func TestWhatTheLastCheckKeepsBack(t *testing.T) {
 	t.Parallel()
 	table := store.NewTable[translation](store.New(), "tables")
 	table.CollectChanges()
-	describe := func(key string) xds.Change { return xds.Change{Group: "infra/gw", Type: xds.RouteTable, Name: key} }
+	describe := func(key string) xds.Change {
+		return xds.Change{Group: ownGroup("infra/gw"), Type: xds.RouteTable, Name: key}
+	}
 	set := func(domain string) {
 		table.Set("t", checked(func() *routev3.VirtualHost { return &routev3.VirtualHost{Name: "h", Domains: []string{domain}} }))
 	}
 
 	set("a.example")
-	if changes, flaws := takeResources(table, describe); len(changes) != 1 || changes[0].Resource == nil || len(flaws) > 0 {
-		t.Fatalf("a good one gives %v with %v", changes, flaws)
+	if changes, invalid := takeResources(table, describe); len(changes) != 1 || changes[0].Resource == nil || len(invalid) > 0 {
+		t.Fatalf("a good one gives %v with %v", changes, invalid)
 	}
 	set("a\nb")
-	changes, flaws := takeResources(table, describe)
-	if len(changes) > 0 || len(flaws) != 1 {
-		t.Fatalf("a bad one gives %v with %v", changes, flaws)
+	changes, invalid := takeResources(table, describe)
+	if len(changes) > 0 || len(invalid) != 1 {
+		t.Fatalf("a bad one gives %v with %v", changes, invalid)
 	}
 
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
-	p := New(nowhere(), registry, WithLog(slog.New(slog.NewTextHandler(&log, nil))))
-	p.tell(flaws)
+	p := New(discardAll(), registry, WithLog(slog.New(slog.NewTextHandler(&log, nil))))
+	p.logValidationErrors(invalid)
 	for _, word := range []string{"gateway=infra/gw", "type=route_table", "resource=t", "Domains"} {
 		if !strings.Contains(log.String(), word) {
 			t.Errorf("the log does not say %s: %s", word, log.String())
@@ -47,7 +49,7 @@ func TestWhatTheLastCheckKeepsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "gatewright_pipeline_flaws_total" && f.GetMetric()[0].GetCounter().GetValue() == 1 {
+		if f.GetName() == "gatewright_pipeline_validation_errors_total" && f.GetMetric()[0].GetCounter().GetValue() == 1 {
 			return
 		}
 	}

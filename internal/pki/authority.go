@@ -30,10 +30,10 @@ type signer struct {
 }
 
 // Advance brings the authority to where it should be now; nil starts a new one. It does one step at a time: a successor joins
-// the bundle [Lifetimes.Overlap] before the end, and signs [Lifetimes.Learn] later, when everybody has had time to learn it.
+// the bundle [Lifetimes.Overlap] before the end, and signs [Lifetimes.Learn] later, when all proxies have had time to learn it.
 // Changed is false, and the authority the same pointer, when there is nothing to do.
 func Advance(authority *Authority, lives Lifetimes, now time.Time) (advanced *Authority, changed bool, err error) {
-	if authority == nil || authority.dead(now) {
+	if authority == nil || authority.expired(now) {
 		first, err := newSigner(lives, now)
 		if err != nil {
 			return nil, false, err
@@ -84,8 +84,8 @@ func (a *Authority) promotionAt(lives Lifetimes) time.Time {
 	return learnt
 }
 
-// dead says that nothing can sign any more, as after a year without a control plane.
-func (a *Authority) dead(now time.Time) bool {
+// expired reports that nothing can sign any more, as after a year without a control plane.
+func (a *Authority) expired(now time.Time) bool {
 	return expired(a.current.certificate, now) && (a.next == nil || expired(a.next.certificate, now))
 }
 

@@ -179,7 +179,7 @@ func TestServerRenewsItselfWhileClientsConnect(t *testing.T) {
 	}
 }
 
-func TestLifetimesThatCanNotRotateAreRefused(t *testing.T) {
+func TestLifetimesThatCannotRotateAreRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string

@@ -38,7 +38,9 @@ func handshake(server *tls.Config, bundle []byte, now func() time.Time) error {
 	}()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
-	client, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName, Time: now})
+	client, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName, Time: now,
+	})
 	if err == nil {
 		_ = client.Close()
 	}
@@ -51,7 +53,7 @@ type moment struct {
 	authority *Authority
 }
 
-// seen is what somebody whose knowledge is lag old knows.
+// seen is what a proxy knows whose knowledge is lag old.
 func seen(history []moment, now time.Time, lag time.Duration) moment {
 	for i := len(history) - 1; i > 0; i-- {
 		if !history[i].at.After(now.Add(-lag)) {

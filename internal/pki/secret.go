@@ -9,7 +9,7 @@ import (
 )
 
 // The keys of the data an [Authority] is kept as. Which certificate of the bundle signs, and which will, follows from the keys, so
-// the parts can not contradict each other.
+// the parts cannot contradict each other.
 const (
 	// BundleKey holds every trusted certificate.
 	BundleKey = "ca.crt"

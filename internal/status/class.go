@@ -11,15 +11,15 @@ import (
 
 const maxFeatures = 64
 
-// Class is the status of a GatewayClass of ours. Given what it returned and the same outcome, it returns an equal status.
+// Class returns the status of a GatewayClass of ours. It is idempotent.
 func Class(existing gwv1.GatewayClassStatus, o outcome.Class, now metav1.Time) gwv1.GatewayClassStatus {
 	status := existing
-	status.Conditions = mergeConditions(existing.Conditions, o.Conditions, classTypes, seen{o.Generation, now})
+	status.Conditions = mergeConditions(existing.Conditions, o.Conditions, classTypes, observation{o.Generation, now})
 	status.SupportedFeatures = features(o.Features)
 	return status
 }
 
-// features is sorted and without doubles, as the standard requires.
+// features is sorted and without duplicates, as the standard requires.
 func features(names []string) []gwv1.SupportedFeature {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	names = names[:min(len(names), maxFeatures)]

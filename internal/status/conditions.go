@@ -10,14 +10,14 @@ import (
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
-// The sizes beyond which the API refuses a condition or a list of them.
+// The maximum sizes that the API accepts for a condition or a list of them.
 const (
 	maxConditions = 8
 	maxMessage    = 32768
 )
 
-// The condition types Gatewright writes. One of these that an outcome no longer holds is removed; any other type is somebody
-// else's and is kept as it is.
+// The condition types that Gatewright writes. One of these that an outcome no longer has is removed; any other type belongs to another
+// controller and is kept as it is.
 var (
 	classTypes = ownedTypes(
 		gwv1.GatewayClassConditionStatusAccepted,
@@ -28,8 +28,7 @@ var (
 		gwv1.GatewayConditionProgrammed,
 		gwv1.GatewayConditionResolvedRefs,
 		gwv1.GatewayConditionInsecureFrontendValidationMode,
-		// GEP-3793 has this word, the module of the standard not yet.
-		"DefaultGateway",
+		outcome.DefaultGateway,
 	)
 	setTypes = ownedTypes(
 		gwv1.ListenerSetConditionAccepted,
@@ -52,8 +51,9 @@ var (
 	policyTypes = ownedTypes(
 		gwv1.PolicyConditionAccepted,
 		gwv1.BackendTLSPolicyConditionResolvedRefs,
-		// Only where a proxy refuses what comes from the policy.
+		// Only if proxies NACK what comes from the policy.
 		outcome.RouteProgrammed,
+		outcome.Programmed,
 	)
 )
 
@@ -65,13 +65,13 @@ func ownedTypes[T ~string](types ...T) map[string]bool {
 	return owned
 }
 
-// seen is when and of which generation an outcome was reached.
-type seen struct {
+// observation is when, and for which generation, an outcome was reached.
+type observation struct {
 	generation int64
 	now        metav1.Time
 }
 
-func mergeConditions(stored []metav1.Condition, wanted []outcome.Condition, owned map[string]bool, at seen) []metav1.Condition {
+func mergeConditions(stored []metav1.Condition, wanted []outcome.Condition, owned map[string]bool, at observation) []metav1.Condition {
 	return shared[metav1.Condition, outcome.Condition]{
 		limit: maxConditions,
 		ours: func(c metav1.Condition) bool {
@@ -82,9 +82,9 @@ func mergeConditions(stored []metav1.Condition, wanted []outcome.Condition, owne
 	}.merge(stored, wanted)
 }
 
-// condition is the verdict as it is to be stored. The standard asks to leave a condition alone that speaks of a newer generation
-// than ours: another replica knows more, and our own next outcome will catch up.
-func (at seen) condition(stored metav1.Condition, wanted outcome.Condition) metav1.Condition {
+// condition returns the condition as it is to be stored. The standard requires to keep a condition of a newer generation than ours:
+// another replica knows more, and our own next outcome will catch up.
+func (at observation) condition(stored metav1.Condition, wanted outcome.Condition) metav1.Condition {
 	unsettled := wanted.State == outcome.Unsettled
 	if stored.ObservedGeneration > at.generation || unsettled && stored.Type != "" && stored.LastTransitionTime.Unix() > 0 {
 		return stored
@@ -100,7 +100,7 @@ func (at seen) condition(stored metav1.Condition, wanted outcome.Condition) meta
 		Reason:             wanted.Reason,
 		Message:            clip(wanted.Message, maxMessage),
 	}
-	// The API server's own default conditions carry the beginning of time, which is no transition.
+	// The default conditions of the API server have the zero time, which is no transition.
 	if stored.Status == condition.Status && stored.LastTransitionTime.Unix() > 0 {
 		condition.LastTransitionTime = stored.LastTransitionTime
 	}

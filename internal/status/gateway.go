@@ -9,17 +9,17 @@ import (
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
-// The sizes beyond which the API refuses a Gateway's status.
+// The maximum sizes that the API accepts in a Gateway's status.
 const (
 	maxAddresses = 16
 	maxListeners = 64
 	maxKinds     = 8
 )
 
-// Gateway is the status of a Gateway of ours: conditions, addresses, listeners and the count of ListenerSets. Every other field stays as it is. Given what it
-// returned and the same outcome, it returns an equal status.
+// Gateway returns the status of a Gateway of ours: conditions, addresses, listeners and the number of ListenerSets. Other fields are
+// kept. It is idempotent.
 func Gateway(existing gwv1.GatewayStatus, o outcome.Gateway, now metav1.Time) gwv1.GatewayStatus {
-	at := seen{o.Generation, now}
+	at := observation{o.Generation, now}
 	status := existing
 	status.Conditions = mergeConditions(existing.Conditions, o.Conditions, gatewayTypes, at)
 	status.Addresses = addresses(o.Addresses)
@@ -47,8 +47,9 @@ func addresses(wanted []outcome.Address) []gwv1.GatewayStatusAddress {
 	return list
 }
 
-// listeners follows the outcome's order. An entry is ours but for the conditions others added to it, so entries of listeners that are gone go too.
-func listeners(stored []gwv1.ListenerStatus, wanted []outcome.Listener, at seen) []gwv1.ListenerStatus {
+// listeners has the order of the outcome. An entry is ours except for conditions of others, so entries of listeners that are gone are
+// removed too.
+func listeners(stored []gwv1.ListenerStatus, wanted []outcome.Listener, at observation) []gwv1.ListenerStatus {
 	wanted = wanted[:min(len(wanted), maxListeners)]
 	list := make([]gwv1.ListenerStatus, 0, len(wanted))
 	for _, listener := range wanted {
@@ -66,7 +67,7 @@ func listeners(stored []gwv1.ListenerStatus, wanted []outcome.Listener, at seen)
 	return list
 }
 
-// kinds is never nil: a listener that supports no kind says so.
+// kinds is never nil: a listener that supports no kind reports an empty list.
 func kinds(wanted []outcome.RouteKind) []gwv1.RouteGroupKind {
 	wanted = wanted[:min(len(wanted), maxKinds)]
 	list := make([]gwv1.RouteGroupKind, len(wanted))

@@ -7,18 +7,17 @@ import (
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
-// ListenerSet is the status of a ListenerSet whose Gateway is ours. Conditions of others stay as they are. Given what it returned and the same
-// outcome, it returns an equal status.
+// ListenerSet returns the status of a ListenerSet whose Gateway is ours. Conditions of others are kept. It is idempotent.
 func ListenerSet(existing gwv1.ListenerSetStatus, o outcome.ListenerSet, now metav1.Time) gwv1.ListenerSetStatus {
-	at := seen{o.Generation, now}
+	at := observation{o.Generation, now}
 	status := existing
 	status.Conditions = mergeConditions(existing.Conditions, o.Conditions, setTypes, at)
 	status.Listeners = listenerEntries(existing.Listeners, o.Listeners, at)
 	return status
 }
 
-// listenerEntries treats the entries as those of a Gateway's listeners, which have the same fields.
-func listenerEntries(stored []gwv1.ListenerEntryStatus, wanted []outcome.Listener, at seen) []gwv1.ListenerEntryStatus {
+// listenerEntries converts the entries from those of a Gateway's listeners, which have the same fields.
+func listenerEntries(stored []gwv1.ListenerEntryStatus, wanted []outcome.Listener, at observation) []gwv1.ListenerEntryStatus {
 	known := make([]gwv1.ListenerStatus, len(stored))
 	for i, entry := range stored {
 		known[i] = gwv1.ListenerStatus(entry)

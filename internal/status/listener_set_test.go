@@ -90,7 +90,7 @@ func TestWriterWithdrawsAListenerSetItSpokeOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := known.Status; len(got.Listeners) != 0 || got.Conditions[0].Status != metav1.ConditionUnknown {
-			t.Errorf("got %+v, want an unknown verdict and no listeners", got)
+			t.Errorf("got %+v, want an unknown condition and no listeners", got)
 		}
 	})
 }

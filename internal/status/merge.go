@@ -4,19 +4,19 @@ import "slices"
 
 // shared describes a list that several controllers write to.
 type shared[E, W any] struct {
-	// limit is the largest size the API accepts.
+	// limit is the maximum size that the API accepts.
 	limit int
-	// ours says whether an entry is for us to change and remove.
+	// ours reports whether we may change and remove an entry.
 	ours func(entry E) bool
-	// same says whether an entry of ours is the one wanted.
+	// same reports whether an entry of ours is the wanted one.
 	same func(entry E, wanted W) bool
-	// update makes the wanted entry from the one that is stored, which is the zero value for a new one.
+	// update returns the wanted entry, given the stored one, which is the zero value for a new one.
 	update func(stored E, wanted W) E
 }
 
-// merge brings what we want into the list. Entries of others stay what and where they are, ours are updated in place, new ones follow,
-// and ours that are no longer wanted go. One entry too many would make the API refuse the whole status, so what others wrote
-// counts first against the limit, then ours in the order wanted. The result shares nothing with the list that could be changed through it.
+// merge merges the wanted entries into the list. Entries of others keep their content and position, ours are updated in place, new ones
+// follow, and ours that are no longer wanted are removed. The API rejects a status with one entry too many, so entries of others count
+// first against the limit, then ours in the wanted order. The result shares no mutable data with the list.
 func (s shared[E, W]) merge(stored []E, wanted []W) []E {
 	foreign := 0
 	for _, entry := range stored {

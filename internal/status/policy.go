@@ -7,20 +7,17 @@ import (
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
-const maxAncestors = 16
-
-// Policy is the status of a policy. Entries that another controller wrote stay untouched and in place; ours for ancestors the outcome no
-// longer names go. The list is never nil, because the API requires it. Given what it returned and the same outcome, it returns an equal
-// status.
+// Policy returns the status of a policy. Entries of other controllers keep their content and position; ours for ancestors that the
+// outcome no longer names are removed. The list is never nil, because the API requires it. It is idempotent.
 func Policy(existing gwv1.PolicyStatus, o outcome.Policy, controller gwv1.GatewayController, now metav1.Time) gwv1.PolicyStatus {
-	at := seen{o.Generation, now}
+	at := observation{o.Generation, now}
 	status := existing
 	status.Ancestors = shared[gwv1.PolicyAncestorStatus, outcome.Parent]{
-		limit: maxAncestors,
+		limit: outcome.MaxAncestors,
 		ours:  func(a gwv1.PolicyAncestorStatus) bool { return a.ControllerName == controller },
 		same:  func(a gwv1.PolicyAncestorStatus, w outcome.Parent) bool { return sameParent(a.AncestorRef, w.Ref) },
 		update: func(a gwv1.PolicyAncestorStatus, w outcome.Parent) gwv1.PolicyAncestorStatus {
-			// As with routes, a stored reference is repeated as stored.
+			// As with routes, a stored reference is kept as it is stored.
 			if a.ControllerName == "" {
 				a.AncestorRef = parentReference(w.Ref)
 			}

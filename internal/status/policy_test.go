@@ -16,7 +16,8 @@ import (
 func ancestor(controller gwv1.GatewayController, name string) gwv1.PolicyAncestorStatus {
 	return gwv1.PolicyAncestorStatus{
 		AncestorRef: gwv1.ParentReference{
-			Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind("Gateway")), Namespace: new(gwv1.Namespace("infra")), Name: gwv1.ObjectName(name),
+			Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind("Gateway")),
+			Namespace: new(gwv1.Namespace("infra")), Name: gwv1.ObjectName(name),
 		},
 		ControllerName: controller,
 		Conditions:     []metav1.Condition{stored("Accepted", metav1.ConditionTrue, 1)},
@@ -36,8 +37,8 @@ func policyOutcome(names ...string) outcome.Policy {
 
 func TestPolicy(t *testing.T) {
 	t.Parallel()
-	many := make([]gwv1.PolicyAncestorStatus, 0, maxAncestors)
-	for i := range maxAncestors - 1 {
+	many := make([]gwv1.PolicyAncestorStatus, 0, outcome.MaxAncestors)
+	for i := range outcome.MaxAncestors - 1 {
 		many = append(many, ancestor(another, fmt.Sprintf("theirs-%d", i)))
 	}
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestPolicy(t *testing.T) {
 			t.Parallel()
 			o := policyOutcome(c.wanted...)
 			got := Policy(gwv1.PolicyStatus{Ancestors: c.existing}, o, ours, late)
-			if len(got.Ancestors) > maxAncestors || got.Ancestors == nil {
+			if len(got.Ancestors) > outcome.MaxAncestors || got.Ancestors == nil {
 				t.Errorf("%d ancestors", len(got.Ancestors))
 			}
 			if again := Policy(got, o, ours, late); !equality.Semantic.DeepEqual(got, again) {

@@ -9,11 +9,11 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// ReleaseGateway says that a Gateway is not ours any more: what we said of it before that generation is withdrawn, and it is forgotten.
-// Of a Gateway that we said nothing about, nothing is touched.
+// ReleaseGateway removes what we wrote on a Gateway before that generation, and forgets it, because it is no longer ours. A Gateway
+// without status of ours is not touched.
 func (w *Writer) ReleaseGateway(key string, generation int64) {
 	i := item{store.Gateway, key}
-	if wanted, _ := w.wish(i); wanted == nil {
+	if wanted, _ := w.wanted(i); wanted == nil {
 		return
 	}
 	w.set(i, true, func(ctx context.Context, last string) (string, error) {
@@ -25,8 +25,9 @@ func release(existing gwv1.GatewayStatus, generation int64, _ metav1.Time) gwv1.
 	return Released(existing, generation)
 }
 
-// Released is the status of a Gateway without what we said of it before that generation. Conditions of Gateways do not say who wrote
-// them, so if one of ours speaks of that generation or a later one, another controller has taken the Gateway over, and all is its own.
+// Released returns the status of a Gateway without what we wrote before that generation. Conditions of Gateways do not name their
+// controller, so if one of ours has that generation or a later one, another controller has adopted the Gateway, and all of them are its
+// own.
 func Released(existing gwv1.GatewayStatus, generation int64) gwv1.GatewayStatus {
 	var foreign []metav1.Condition
 	for _, condition := range existing.Conditions {

@@ -12,19 +12,17 @@ import (
 
 const maxParents = 32
 
-// Route is the status of a route. Entries that another controller wrote stay untouched and in place; ours for parents the outcome no
-// longer names go. The list is never nil, because the API requires it: a nil one would be refused. Given what it returned and the same
-// outcome, it returns an equal status.
+// Route returns the status of a route. Entries of other controllers keep their content and position; ours for parents that the outcome
+// no longer names are removed. The list is never nil, because the API rejects that. It is idempotent.
 func Route(existing gwv1.RouteStatus, o outcome.Route, controller gwv1.GatewayController, now metav1.Time) gwv1.RouteStatus {
-	at := seen{o.Generation, now}
+	at := observation{o.Generation, now}
 	status := existing
 	status.Parents = shared[gwv1.RouteParentStatus, outcome.Parent]{
 		limit: maxParents,
 		ours:  func(p gwv1.RouteParentStatus) bool { return p.ControllerName == controller },
 		same:  func(p gwv1.RouteParentStatus, w outcome.Parent) bool { return sameParent(p.ParentRef, w.Ref) },
 		update: func(p gwv1.RouteParentStatus, w outcome.Parent) gwv1.RouteParentStatus {
-			// A stored reference is the one wanted, perhaps with the API's defaults filled in: repeating it as stored avoids a write that changes
-			// nothing.
+			// A stored reference is the wanted one, perhaps with defaults of the API. Keeping it as stored avoids a write that changes nothing.
 			if p.ControllerName == "" {
 				p.ParentRef = parentReference(w.Ref)
 			}
@@ -36,7 +34,7 @@ func Route(existing gwv1.RouteStatus, o outcome.Route, controller gwv1.GatewayCo
 	return status
 }
 
-// withPlainName has a route say whether it is programmed in the standard's word for Gateways too: Argo CD and others look for it. See
+// withPlainName adds the condition Programmed of Gateways, without prefix, to a route: Argo CD and others look for it. See
 // docs/decisions/0023-routes-have-the-condition-programmed.md.
 func withPlainName(conditions []outcome.Condition) []outcome.Condition {
 	i := slices.IndexFunc(conditions, func(c outcome.Condition) bool { return c.Type == outcome.RouteProgrammed })
@@ -48,8 +46,8 @@ func withPlainName(conditions []outcome.Condition) []outcome.Condition {
 	return slices.Insert(slices.Clone(conditions), i, plain)
 }
 
-// sameParent compares references by meaning where the API fills in defaults, and otherwise as written: the same Gateway with and
-// without a section or a namespace is two parents.
+// sameParent compares references by meaning where the API sets defaults, and otherwise as written: the same Gateway with and without a
+// section or a namespace is two parents.
 func sameParent(stored gwv1.ParentReference, wanted outcome.ParentRef) bool {
 	return string(stored.Name) == wanted.Name &&
 		ptr.Deref(stored.Group, gwv1.GroupName) == gwv1.Group(ptr.Deref(wanted.Group, gwv1.GroupName)) &&

@@ -160,7 +160,9 @@ func TestLongMessageIsCutBetweenCharacters(t *testing.T) {
 
 func TestClass(t *testing.T) {
 	t.Parallel()
-	o := outcome.Class{Generation: 1, Conditions: []outcome.Condition{wanted("Accepted", outcome.True)}, Features: []string{"HTTPRoute", "Gateway", "Gateway"}}
+	o := outcome.Class{
+		Generation: 1, Conditions: []outcome.Condition{wanted("Accepted", outcome.True)}, Features: []string{"HTTPRoute", "Gateway", "Gateway"},
+	}
 	got := Class(gwv1.GatewayClassStatus{}, o, early)
 	want := []gwv1.SupportedFeature{{Name: "Gateway"}, {Name: "HTTPRoute"}}
 	if diff := cmp.Diff(want, got.SupportedFeatures); diff != "" {
@@ -213,7 +215,9 @@ func TestGateway(t *testing.T) {
 		Listeners: []gwv1.ListenerStatus{
 			{
 				Name: "new", SupportedKinds: []gwv1.RouteGroupKind{},
-				Conditions: []metav1.Condition{{Type: "Accepted", Status: "False", Reason: "Accepted", ObservedGeneration: 2, LastTransitionTime: late}},
+				Conditions: []metav1.Condition{
+					{Type: "Accepted", Status: "False", Reason: "Accepted", ObservedGeneration: 2, LastTransitionTime: late},
+				},
 			},
 			{
 				Name: "web", AttachedRoutes: 7,
@@ -248,7 +252,9 @@ func TestGatewayStaysWithinTheLimitsOfTheAPI(t *testing.T) {
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	parent := func(controller gwv1.GatewayController, name string, conditions ...metav1.Condition) gwv1.RouteParentStatus {
-		return gwv1.RouteParentStatus{ControllerName: controller, ParentRef: gwv1.ParentReference{Name: gwv1.ObjectName(name)}, Conditions: conditions}
+		return gwv1.RouteParentStatus{
+			ControllerName: controller, ParentRef: gwv1.ParentReference{Name: gwv1.ObjectName(name)}, Conditions: conditions,
+		}
 	}
 	accepted := stored("Accepted", metav1.ConditionTrue, 1)
 	want := func(refs ...outcome.ParentRef) (parents []outcome.Parent) {
@@ -289,7 +295,10 @@ func TestRoute(t *testing.T) {
 		{
 			name: "a section of a parent is another parent",
 			stored: []gwv1.RouteParentStatus{
-				{ControllerName: ours, ParentRef: gwv1.ParentReference{Name: "a", SectionName: new(gwv1.SectionName("web"))}, Conditions: []metav1.Condition{accepted}},
+				{
+					ControllerName: ours, ParentRef: gwv1.ParentReference{Name: "a", SectionName: new(gwv1.SectionName("web"))},
+					Conditions: []metav1.Condition{accepted},
+				},
 			},
 			wanted: want(outcome.ParentRef{Name: "a"}, outcome.ParentRef{Name: "a", Port: new(int32(80))}),
 			want:   []string{"ours a Accepted=True@2!", "ours a:80 Accepted=True@2!"},
@@ -297,14 +306,20 @@ func TestRoute(t *testing.T) {
 		{
 			name: "the API's defaults make no other parent",
 			stored: []gwv1.RouteParentStatus{
-				{ControllerName: ours, ParentRef: gwv1.ParentReference{Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind("Gateway")), Name: "a"}, Conditions: []metav1.Condition{accepted}},
+				{
+					ControllerName: ours,
+					ParentRef:      gwv1.ParentReference{Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind("Gateway")), Name: "a"},
+					Conditions:     []metav1.Condition{accepted},
+				},
 			},
 			wanted: want(outcome.ParentRef{Name: "a"}),
 			want:   []string{"ours a Accepted=True@2"},
 		},
 		{
-			name:   "a foreign condition in an entry of ours stays",
-			stored: []gwv1.RouteParentStatus{parent(ours, "a", stored("example.com/Checked", metav1.ConditionTrue, 1), stored("ResolvedRefs", metav1.ConditionTrue, 1))},
+			name: "a foreign condition in an entry of ours stays",
+			stored: []gwv1.RouteParentStatus{
+				parent(ours, "a", stored("example.com/Checked", metav1.ConditionTrue, 1), stored("ResolvedRefs", metav1.ConditionTrue, 1)),
+			},
 			wanted: want(outcome.ParentRef{Name: "a"}),
 			want:   []string{"ours a example.com/Checked=True@1 Accepted=True@2!"},
 		},
@@ -340,7 +355,9 @@ func TestRouteRepeatsTheReferenceAsWritten(t *testing.T) {
 	t.Parallel()
 	ref := outcome.ParentRef{Name: "gw", Namespace: new("infra"), SectionName: new("web"), Port: new(int32(443))}
 	got := Route(gwv1.RouteStatus{}, outcome.Route{Parents: []outcome.Parent{{Ref: ref}}}, ours, late)
-	want := gwv1.ParentReference{Name: "gw", Namespace: new(gwv1.Namespace("infra")), SectionName: new(gwv1.SectionName("web")), Port: new(gwv1.PortNumber(443))}
+	want := gwv1.ParentReference{
+		Name: "gw", Namespace: new(gwv1.Namespace("infra")), SectionName: new(gwv1.SectionName("web")), Port: new(gwv1.PortNumber(443)),
+	}
 	if diff := cmp.Diff(want, got.Parents[0].ParentRef); diff != "" {
 		t.Errorf("reference (-want +got):\n%s", diff)
 	}
@@ -351,7 +368,10 @@ func TestRouteStaysWithinTheLimitOfTheAPI(t *testing.T) {
 	var existing gwv1.RouteStatus
 	var o outcome.Route
 	for i := range 30 {
-		existing.Parents = append(existing.Parents, gwv1.RouteParentStatus{ControllerName: another, ParentRef: gwv1.ParentReference{Name: gwv1.ObjectName(fmt.Sprint(i))}})
+		existing.Parents = append(
+			existing.Parents,
+			gwv1.RouteParentStatus{ControllerName: another, ParentRef: gwv1.ParentReference{Name: gwv1.ObjectName(fmt.Sprint(i))}},
+		)
 		o.Parents = append(o.Parents, outcome.Parent{Ref: outcome.ParentRef{Name: fmt.Sprint(i)}})
 	}
 	got := Route(existing, o, ours, late)

@@ -42,7 +42,7 @@ func TestWriterWritesEveryKindThatHasAStatus(t *testing.T) {
 					if _, isRoute := b.targets.routes[kind.Kind]; isRoute {
 						b.SetRoute(kind.Kind, key, outcome.Route{Parents: parents})
 					} else {
-						b.SetPolicy(kind.Kind, key, outcome.Policy{Ancestors: parents})
+						b.SetPolicy(kind.Kind, key, outcome.Policy{Ancestors: parents, Conditions: conditions})
 					}
 				}
 				b.start(t)
@@ -59,7 +59,7 @@ func TestWriterWritesEveryKindThatHasAStatus(t *testing.T) {
 	}
 }
 
-func TestAStatusThatCanNotBeWrittenPanics(t *testing.T) {
+func TestAStatusThatCannotBeWrittenPanics(t *testing.T) {
 	t.Parallel()
 	kind := *store.Kinds[0]
 	kind.Status = func(store.Object) any { return &corev1.ServiceStatus{} }
@@ -95,7 +95,7 @@ func TestANewLeaderWritesFirstWhatManyWaitFor(t *testing.T) {
 		{store.XBackend, "a/x"},
 		{store.XTelemetryPolicy, "a/t"},
 	}
-	if got := slices.SortedFunc(slices.Values(items), inOrder); !slices.Equal(got, want) {
+	if got := slices.SortedFunc(slices.Values(items), byPriority); !slices.Equal(got, want) {
 		t.Errorf("order: %v", got)
 	}
 }

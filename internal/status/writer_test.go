@@ -49,7 +49,9 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	b := &bench{metrics: prometheus.NewRegistry()}
 	b.cluster = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(objects...).
 		WithInterceptorFuncs(interceptor.Funcs{
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(
+				ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
+			) error {
 				attempt := b.sent.Add(1)
 				if b.fail != nil {
 					if err := b.fail(attempt); err != nil {
@@ -109,7 +111,9 @@ func newRoute(parents ...gwv1.RouteParentStatus) *gwv1.HTTPRoute {
 func acceptedBy(names ...string) outcome.Route {
 	o := outcome.Route{Generation: 1}
 	for _, name := range names {
-		o.Parents = append(o.Parents, outcome.Parent{Ref: outcome.ParentRef{Name: name}, Conditions: []outcome.Condition{wanted("Accepted", outcome.True)}})
+		o.Parents = append(
+			o.Parents, outcome.Parent{Ref: outcome.ParentRef{Name: name}, Conditions: []outcome.Condition{wanted("Accepted", outcome.True)}},
+		)
 	}
 	return o
 }
@@ -134,7 +138,8 @@ func TestWriterWritesEachKind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(class.Status.Conditions) != 1 || len(gateway.Status.Conditions) != 1 || len(http.Status.Parents) != 1 || len(grpc.Status.Parents) != 1 {
+		if len(class.Status.Conditions) != 1 || len(gateway.Status.Conditions) != 1 ||
+			len(http.Status.Parents) != 1 || len(grpc.Status.Parents) != 1 {
 			t.Error("a status was not written")
 		}
 	})
@@ -202,7 +207,7 @@ func TestWriterKeepsParentsOfOthers(t *testing.T) {
 			t.Errorf("parents of a route that is no longer ours (-want +got):\n%s", diff)
 		}
 		b.wrote(t, 2)
-		if len(b.wishes) != 0 {
+		if len(b.desired) != 0 {
 			t.Error("a route that is no longer ours is remembered")
 		}
 	})
@@ -287,7 +292,7 @@ func (b *bench) counted(t *testing.T) map[string]float64 {
 	return counts
 }
 
-func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
+func TestWriterKeepsWhatOthersWroteMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
@@ -297,7 +302,9 @@ func TestWriterLosesToNobodyWhoWroteMeanwhile(t *testing.T) {
 			}
 			// Between our read and our write, another controller adds its entry.
 			route := b.route(t)
-			route.Status.Parents = append(route.Status.Parents, gwv1.RouteParentStatus{ControllerName: another, ParentRef: gwv1.ParentReference{Name: "theirs"}})
+			route.Status.Parents = append(
+				route.Status.Parents, gwv1.RouteParentStatus{ControllerName: another, ParentRef: gwv1.ParentReference{Name: "theirs"}},
+			)
 			return b.cluster.Status().Update(t.Context(), route)
 		}
 		b.start(t)
@@ -330,7 +337,7 @@ func TestWriterKeepsTheOutcomeOfAnObjectThatIsMadeAgain(t *testing.T) {
 		b.wrote(t, 1)
 
 		b.Forget(store.HTTPRoute, "default/r")
-		if len(b.wishes) != 0 {
+		if len(b.desired) != 0 {
 			t.Error("the outcome is still remembered")
 		}
 	})
@@ -359,7 +366,7 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 		lag  int
 	}{
 		{name: "a cache that catches up", lag: 3},
-		{name: "a cache that seems never to", lag: patience + 1},
+		{name: "a cache that seems never to", lag: maxStaleReads + 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -377,10 +384,10 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 				b.SetRoute(store.HTTPRoute, "default/r", outcome.Route{Generation: 1})
 				settle()
 				removed := len(b.route(t).Status.Parents) == 0
-				if caughtUp := c.lag < patience; removed != caughtUp {
+				if caughtUp := c.lag < maxStaleReads; removed != caughtUp {
 					t.Errorf("our entry was removed: %t, want %t", removed, caughtUp)
 				}
-				if len(b.wishes) != 0 {
+				if len(b.desired) != 0 {
 					t.Error("the writer still waits")
 				}
 			})
@@ -388,14 +395,14 @@ func TestWriterWaitsForTheCacheToShowItsLastWrite(t *testing.T) {
 	}
 }
 
-func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
+func TestWriterRepairsChangesOfAnotherControllerMoreAndMoreRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, newRoute())
 		b.start(t)
 		b.SetRoute(store.HTTPRoute, "default/r", acceptedBy("gw"))
 		settle()
-		insist := func() {
+		overwrite := func() {
 			route := b.route(t)
 			route.Status.Parents[0].Conditions[0].Status = metav1.ConditionFalse
 			if err := b.cluster.Status().Update(t.Context(), route); err != nil {
@@ -403,11 +410,11 @@ func TestWriterRepairsMoreAndMoreRarelyWhatSomebodyElseInsistsOn(t *testing.T) {
 			}
 			b.Observed(store.HTTPRoute, "default/r")
 		}
-		// pause is how long it takes until what somebody else wrote is repaired.
+		// pause is how long it takes until a change of another controller is repaired.
 		pause := func() time.Duration {
 			t.Helper()
 			before, since := b.sent.Load(), time.Now()
-			insist()
+			overwrite()
 			for b.sent.Load() == before {
 				time.Sleep(10 * time.Millisecond)
 				synctest.Wait()

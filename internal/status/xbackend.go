@@ -8,12 +8,14 @@ import (
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
-// maxBackendAncestors is the API's limit, which is another than for policies.
+// maxBackendAncestors is the limit of the API, which differs from that of policies.
 const maxBackendAncestors = 32
 
-// XBackend is the status of an XBackend. Like a policy it is shared with other controllers, see [Policy].
-func XBackend(existing gwxv1alpha1.BackendStatus, o outcome.Policy, controller gwv1.GatewayController, now metav1.Time) gwxv1alpha1.BackendStatus {
-	at := seen{o.Generation, now}
+// XBackend returns the status of an XBackend. Like that of a policy it is shared with other controllers, see [Policy].
+func XBackend(
+	existing gwxv1alpha1.BackendStatus, o outcome.Policy, controller gwv1.GatewayController, now metav1.Time,
+) gwxv1alpha1.BackendStatus {
+	at := observation{o.Generation, now}
 	status := existing
 	status.Ancestors = shared[gwxv1alpha1.BackendAncestorStatus, outcome.Parent]{
 		limit: maxBackendAncestors,

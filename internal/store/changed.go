@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 )
 
 // compare adapts a comparison to the objects an informer hands out. An update that replaced the object by another of its name always
@@ -28,7 +29,7 @@ func changedGeneration(before, after Object) bool {
 	return Replaced(before, after) || before.GetGeneration() != after.GetGeneration() || changedMetadata(before, after)
 }
 
-// Replaced says that the object was deleted and made again while nobody watched.
+// Replaced says that the object was deleted and made again while the watch was interrupted.
 func Replaced(before, after metav1.Object) bool { return before.GetUID() != after.GetUID() }
 
 func changedMetadata(before, after metav1.Object) bool {
@@ -48,11 +49,13 @@ func changedService(before, after *corev1.Service) bool {
 }
 
 func changedSecret(before, after *corev1.Secret) bool {
-	return before.Type != after.Type || !equality.Semantic.DeepEqual(before.Data, after.Data)
+	return before.Type != after.Type || policyData(before.Labels) != policyData(after.Labels) ||
+		!equality.Semantic.DeepEqual(before.Data, after.Data)
 }
 
 func changedConfigMap(before, after *corev1.ConfigMap) bool {
-	return !maps.Equal(before.Data, after.Data) || !equality.Semantic.DeepEqual(before.BinaryData, after.BinaryData)
+	return policyData(before.Labels) != policyData(after.Labels) ||
+		!maps.Equal(before.Data, after.Data) || !equality.Semantic.DeepEqual(before.BinaryData, after.BinaryData)
 }
 
 func changedNode(before, after *corev1.Node) bool {
@@ -63,9 +66,11 @@ func changedTrustBundle(before, after *certificatesv1.ClusterTrustBundle) bool {
 	return before.Spec.TrustBundle != after.Spec.TrustBundle
 }
 
-// changedEndpointSlice counts the label that names the Service: it decides whose endpoints these are.
+// sliceLabels name the Service or the ServiceImport, and the cluster: they decide whose endpoints these are.
+var sliceLabels = []string{discoveryv1.LabelServiceName, mcsv1beta1.LabelServiceName, mcsv1beta1.LabelSourceCluster}
+
 func changedEndpointSlice(before, after *discoveryv1.EndpointSlice) bool {
-	return before.Labels[discoveryv1.LabelServiceName] != after.Labels[discoveryv1.LabelServiceName] ||
+	return slices.ContainsFunc(sliceLabels, func(label string) bool { return before.Labels[label] != after.Labels[label] }) ||
 		before.AddressType != after.AddressType ||
 		!equality.Semantic.DeepEqual(before.Ports, after.Ports) ||
 		!equality.Semantic.DeepEqual(before.Endpoints, after.Endpoints)
@@ -75,15 +80,20 @@ func changedEndpointSlice(before, after *discoveryv1.EndpointSlice) bool {
 // say what keeps replicas from running.
 func changedDeployment(before, after *appsv1.Deployment) bool {
 	b, a := before.Status, after.Status
-	return before.Generation != after.Generation ||
-		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-		b.ObservedGeneration != a.ObservedGeneration ||
+	return changedWorkload(before, after, b.ObservedGeneration, a.ObservedGeneration) ||
 		b.Replicas != a.Replicas ||
 		b.UpdatedReplicas != a.UpdatedReplicas ||
 		b.ReadyReplicas != a.ReadyReplicas ||
 		b.AvailableReplicas != a.AvailableReplicas ||
 		b.UnavailableReplicas != a.UnavailableReplicas ||
 		failureOf(b) != failureOf(a)
+}
+
+// changedWorkload compares what Deployments and DaemonSets have in common: the specification, the deletion and the observed generation.
+func changedWorkload(before, after metav1.Object, observedBefore, observedAfter int64) bool {
+	return before.GetGeneration() != after.GetGeneration() ||
+		!before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
+		observedBefore != observedAfter
 }
 
 // failureOf is what keeps the replicas of a Deployment from running.
@@ -103,9 +113,7 @@ func failureOf(status appsv1.DeploymentStatus) [2]string {
 // changedDaemonSet counts what changedDeployment does.
 func changedDaemonSet(before, after *appsv1.DaemonSet) bool {
 	b, a := before.Status, after.Status
-	return before.Generation != after.Generation ||
-		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-		b.ObservedGeneration != a.ObservedGeneration ||
+	return changedWorkload(before, after, b.ObservedGeneration, a.ObservedGeneration) ||
 		b.DesiredNumberScheduled != a.DesiredNumberScheduled ||
 		b.UpdatedNumberScheduled != a.UpdatedNumberScheduled ||
 		b.NumberReady != a.NumberReady ||

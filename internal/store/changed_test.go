@@ -9,6 +9,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
 )
 
 // edit is an update of an object of one kind, and whether it counts.
@@ -41,7 +44,10 @@ func TestChanged(t *testing.T) {
 		{"the resource version of a ReferenceGrant does not count", ReferenceGrant, func(o Object) { o.SetResourceVersion("9") }, false},
 
 		{"a label of a Namespace counts", Namespace, func(o Object) { o.SetLabels(map[string]string{"a": "b"}) }, true},
-		{"the phase of a Namespace does not count", Namespace, to(func(n *corev1.Namespace) { n.Status.Phase = corev1.NamespaceTerminating }), false},
+		{
+			"the phase of a Namespace does not count", Namespace,
+			to(func(n *corev1.Namespace) { n.Status.Phase = corev1.NamespaceTerminating }), false,
+		},
 
 		{"a port of a Service counts", Service, to(func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Port: 80}} }), true},
 		{"an address of a Service counts", Service, to(func(s *corev1.Service) {
@@ -53,6 +59,9 @@ func TestChanged(t *testing.T) {
 		{"an empty list of a Service is as good as none", Service, to(func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{} }), false},
 
 		{"the data of a Secret counts", Secret, to(func(s *corev1.Secret) { s.Data = map[string][]byte{"tls.crt": {1}} }), true},
+		{"that policies may read a ConfigMap counts", ConfigMap, func(o Object) {
+			o.SetLabels(map[string]string{v1alpha1.PolicyDataLabel: ""})
+		}, true},
 		{"a label of a Secret does not count", Secret, func(o Object) { o.SetLabels(map[string]string{"a": "b"}) }, false},
 
 		{"an address of an EndpointSlice counts", EndpointSlice, to(func(s *discoveryv1.EndpointSlice) {
@@ -64,6 +73,12 @@ func TestChanged(t *testing.T) {
 		{"the Service of an EndpointSlice counts", EndpointSlice, func(o Object) {
 			o.SetLabels(map[string]string{discoveryv1.LabelServiceName: "other"})
 		}, true},
+		{"the ServiceImport of an EndpointSlice counts", EndpointSlice, func(o Object) {
+			o.SetLabels(map[string]string{mcsv1beta1.LabelServiceName: "other"})
+		}, true},
+		{"the cluster of an EndpointSlice counts", EndpointSlice, func(o Object) {
+			o.SetLabels(map[string]string{mcsv1beta1.LabelSourceCluster: "other"})
+		}, true},
 		{"the generation of an EndpointSlice does not count", EndpointSlice, func(o Object) { o.SetGeneration(2) }, false},
 		{"the trigger time of an EndpointSlice does not count", EndpointSlice, func(o Object) {
 			o.SetAnnotations(map[string]string{corev1.EndpointsLastChangeTriggerTime: time.Unix(0, 0).String()})
@@ -72,7 +87,9 @@ func TestChanged(t *testing.T) {
 		{"a new generation of a Deployment counts", Deployment, func(o Object) { o.SetGeneration(2) }, true},
 		{"available replicas of a Deployment count", Deployment, to(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }), true},
 		{"what keeps replicas of a Deployment from running counts", Deployment, to(func(d *appsv1.Deployment) {
-			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "quota"}}
+			d.Status.Conditions = []appsv1.DeploymentCondition{{
+				Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "quota",
+			}}
 		}), true},
 		{"other conditions of a Deployment do not count", Deployment, to(func(d *appsv1.Deployment) {
 			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing}}

@@ -7,10 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // OfFleets selects the workloads and Services that are Gatewright's.
-var OfFleets = labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "gatewright"})
+var OfFleets = labels.SelectorFromSet(labels.Set{ir.ManagedByLabel: ir.ManagedBy})
 
 // needsNodes says that a change is a fleet's Service of type NodePort, or its DaemonSet with ports on nodes: the Gateway has the addresses
 // of nodes. Or it is a slice with endpoints for zones: proxies are in the zones of their nodes. Other installations do not watch Nodes,

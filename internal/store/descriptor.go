@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
 )
@@ -58,11 +60,15 @@ type Descriptor struct {
 	InSystem bool
 	// NeededBy says whether a change needs a kind that is served [OnDemand].
 	NeededBy func(Change) bool
-	// Check refuses what the type can read and the control plane can not use, nil for nothing. It takes the object as JSON.
+	// Check refuses what the type can read and the control plane cannot use, nil for nothing. It takes the object as JSON.
 	Check func(object []byte) error
 	// PassUnreadable says that an object of which only the metadata can be read is in its table, marked by [MarkUnreadable], and not left
 	// out: the status of what refers to it says why it is not used.
 	PassUnreadable bool
+	// KeptUnreadable are the fields of the spec that such an object has all the same, if they can be read.
+	KeptUnreadable []string
+	// MarkUnknown says that objects with fields which the Go type does not know have a mark, see [UnknownFields].
+	MarkUnknown bool
 	// Managed says that Gatewright writes objects of the kind too. The chart has rules for it that depend on values.
 	Managed bool
 
@@ -129,14 +135,14 @@ func describe[V Object](g group, d Descriptor, t typed[V]) *Descriptor {
 		}
 		return into(table)
 	}
-	if flaw := d.flaw(t.table == nil, t.changed == nil); flaw != "" {
-		panic(fmt.Sprintf("the descriptor of %q %s", d.Kind, flaw))
+	if missing := d.missing(t.table == nil, t.changed == nil); missing != "" {
+		panic(fmt.Sprintf("the descriptor of %q %s", d.Kind, missing))
 	}
 	return &d
 }
 
-// flaw is what a descriptor lacks. The control plane does not start with one.
-func (d *Descriptor) flaw(noTable, noComparison bool) string {
+// missing is what a descriptor lacks. The control plane does not start with one.
+func (d *Descriptor) missing(noTable, noComparison bool) string {
 	mayBeMissing := d.Served == ByDefinition || d.Served == BySomeClusters
 	switch {
 	case d.Kind == "" || d.Resource == "" || len(d.Versions) == 0:
@@ -178,8 +184,13 @@ func (d *Descriptor) APIVersion() string {
 	return d.Group + "/" + d.Versions[0]
 }
 
-// OfGatewayAPI says whether the standard has the kind, and not Gatewright or Kubernetes.
+// OfGatewayAPI says whether the bundle of the Gateway API has the kind, and not Gatewright, Kubernetes or another standard.
 func (d *Descriptor) OfGatewayAPI() bool {
+	return d.Group == gwv1.GroupName || d.Group == gwxv1alpha1.GroupName
+}
+
+// OfStandard says whether the Gateway API, its Inference Extension or the Multi-Cluster Services API has the kind.
+func (d *Descriptor) OfStandard() bool {
 	return d.Served == ByDefinition && d.Group != v1alpha1.GroupName
 }
 
@@ -207,8 +218,8 @@ func established(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// Customs are the kinds that a definition brings, in the order of [Kinds].
-var Customs = slices.DeleteFunc(slices.Clone(Kinds), func(d *Descriptor) bool { return d.Served != ByDefinition })
+// CRDKinds are the kinds that a CustomResourceDefinition defines, in the order of [Kinds].
+var CRDKinds = slices.DeleteFunc(slices.Clone(Kinds), func(d *Descriptor) bool { return d.Served != ByDefinition })
 
 // CustomOf finds the descriptor of a kind, if a definition brings it.
 func CustomOf(kind Kind) (*Descriptor, bool) {

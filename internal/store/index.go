@@ -6,7 +6,7 @@ import (
 )
 
 // Index finds the keys of a table's records by something in them. A bucket's Ref changes when a key joins or leaves the bucket,
-// not when a record that stays in it changes: whoever reads that record has recorded it.
+// not when a record that stays in it changes: a stage that reads that record has recorded it.
 type Index[V any] struct {
 	store   *Store
 	space   Space

@@ -7,8 +7,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	inferencev1 "sigs.k8s.io/gateway-api-inference-extension/api/v1"
+	inferencexv1alpha1 "sigs.k8s.io/gateway-api-inference-extension/apix/v1alpha1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/limits"
@@ -41,6 +44,15 @@ const (
 	Deployment            Kind = "Deployment"
 	DaemonSet             Kind = "DaemonSet"
 	ProxyConfig           Kind = "ProxyConfig"
+	ClientTrafficPolicy   Kind = "ClientTrafficPolicy"
+	HTTPRouteFilter       Kind = "HTTPRouteFilter"
+	Backend               Kind = "Backend"
+	Extension             Kind = "Extension"
+	BackendTrafficPolicy  Kind = "BackendTrafficPolicy"
+	SecurityPolicy        Kind = "SecurityPolicy"
+	InferencePool         Kind = "InferencePool"
+	InferencePoolImport   Kind = "InferencePoolImport"
+	ServiceImport         Kind = "ServiceImport"
 
 	// ClusterTrustBundle is a kind of Kubernetes that a cluster may not serve.
 	ClusterTrustBundle Kind = "ClusterTrustBundle"
@@ -50,54 +62,71 @@ const (
 
 // tables is one table for each watched kind, and the indexes of them. Every table is keyed by [Key].
 type tables struct {
-	GatewayClasses         *Table[*gwv1.GatewayClass]
-	Gateways               *Table[*gwv1.Gateway]
-	ListenerSets           *Table[*gwv1.ListenerSet]
-	HTTPRoutes             *Table[*gwv1.HTTPRoute]
-	GRPCRoutes             *Table[*gwv1.GRPCRoute]
-	TLSRoutes              *Table[*gwv1.TLSRoute]
-	TCPRoutes              *Table[*gwv1.TCPRoute]
-	UDPRoutes              *Table[*gwv1.UDPRoute]
-	BackendTLSPolicies     *Table[*gwv1.BackendTLSPolicy]
-	ReferenceGrants        *Table[*gwv1.ReferenceGrant]
-	Namespaces             *Table[*corev1.Namespace]
-	Services               *Table[*corev1.Service]
-	Secrets                *Table[*corev1.Secret]
-	ConfigMaps             *Table[*corev1.ConfigMap]
-	EndpointSlices         *Table[*discoveryv1.EndpointSlice]
-	Nodes                  *Table[*corev1.Node]
-	Deployments            *Table[*appsv1.Deployment]
-	DaemonSets             *Table[*appsv1.DaemonSet]
-	ProxyConfigs           *Table[*v1alpha1.ProxyConfig]
-	ClusterTrustBundles    *Table[*certificatesv1.ClusterTrustBundle]
-	Definitions            *Table[*apiextensionsv1.CustomResourceDefinition]
-	BackendTrafficPolicies *Table[*gwxv1alpha1.XBackendTrafficPolicy]
-	XBackends              *Table[*gwxv1alpha1.XBackend]
-	TelemetryPolicies      *Table[*gwxv1alpha1.XTelemetryPolicy]
+	GatewayClasses          *Table[*gwv1.GatewayClass]
+	Gateways                *Table[*gwv1.Gateway]
+	ListenerSets            *Table[*gwv1.ListenerSet]
+	HTTPRoutes              *Table[*gwv1.HTTPRoute]
+	GRPCRoutes              *Table[*gwv1.GRPCRoute]
+	TLSRoutes               *Table[*gwv1.TLSRoute]
+	TCPRoutes               *Table[*gwv1.TCPRoute]
+	UDPRoutes               *Table[*gwv1.UDPRoute]
+	BackendTLSPolicies      *Table[*gwv1.BackendTLSPolicy]
+	ReferenceGrants         *Table[*gwv1.ReferenceGrant]
+	Namespaces              *Table[*corev1.Namespace]
+	Services                *Table[*corev1.Service]
+	Secrets                 *Table[*corev1.Secret]
+	ConfigMaps              *Table[*corev1.ConfigMap]
+	EndpointSlices          *Table[*discoveryv1.EndpointSlice]
+	Nodes                   *Table[*corev1.Node]
+	Deployments             *Table[*appsv1.Deployment]
+	DaemonSets              *Table[*appsv1.DaemonSet]
+	ProxyConfigs            *Table[*v1alpha1.ProxyConfig]
+	ClientTrafficPolicies   *Table[*v1alpha1.ClientTrafficPolicy]
+	BackendTrafficPolicies  *Table[*v1alpha1.BackendTrafficPolicy]
+	HTTPRouteFilters        *Table[*v1alpha1.HTTPRouteFilter]
+	Backends                *Table[*v1alpha1.Backend]
+	Extensions              *Table[*v1alpha1.Extension]
+	SecurityPolicies        *Table[*v1alpha1.SecurityPolicy]
+	ClusterTrustBundles     *Table[*certificatesv1.ClusterTrustBundle]
+	Definitions             *Table[*apiextensionsv1.CustomResourceDefinition]
+	XBackendTrafficPolicies *Table[*gwxv1alpha1.XBackendTrafficPolicy]
+	XBackends               *Table[*gwxv1alpha1.XBackend]
+	TelemetryPolicies       *Table[*gwxv1alpha1.XTelemetryPolicy]
+	InferencePools          *Table[*inferencev1.InferencePool]
+	InferencePoolImports    *Table[*inferencexv1alpha1.InferencePoolImport]
+	ServiceImports          *Table[*mcsv1beta1.ServiceImport]
 
 	// GrantsByNamespace finds the ReferenceGrants of a namespace.
 	GrantsByNamespace *Index[*gwv1.ReferenceGrant]
 	// ListenerSetsByGateway finds the ListenerSets that name the Gateway `namespace/name` as their parent.
 	ListenerSetsByGateway *Index[*gwv1.ListenerSet]
-	// TLSPoliciesByService finds the BackendTLSPolicies that target the Service `namespace/name`, whichever of its ports.
+	// TLSPoliciesByService finds the BackendTLSPolicies that target the Service `namespace/name`, or the ServiceImport
+	// `ServiceImport/namespace/name`, whichever of its ports.
 	TLSPoliciesByService *Index[*gwv1.BackendTLSPolicy]
-	// TrafficPoliciesByTarget finds the XBackendTrafficPolicies that target the Service `namespace/name`, or the XBackend
-	// `XBackend/namespace/name`.
+	// TrafficPoliciesByTarget finds the XBackendTrafficPolicies that target the Service `namespace/name`, or the XBackend or ServiceImport
+	// `<kind>/namespace/name`.
 	TrafficPoliciesByTarget *Index[*gwxv1alpha1.XBackendTrafficPolicy]
 	// TelemetryPoliciesByGateway finds the XTelemetryPolicies that target the Gateway `namespace/name`.
 	TelemetryPoliciesByGateway *Index[*gwxv1alpha1.XTelemetryPolicy]
 	// ServicesByXBackend finds the Services that are owned by the XBackend `namespace/name`, whichever of that name.
 	ServicesByXBackend *Index[*corev1.Service]
+	// ServicesByInferencePool finds the Services that are owned by the InferencePool `namespace/name`, whichever of that name.
+	ServicesByInferencePool *Index[*corev1.Service]
 	// AllNodes finds every Node, under the empty key.
 	AllNodes *Index[*corev1.Node]
 	// SlicesByService finds the EndpointSlices of the Service `namespace/name`.
 	SlicesByService *Index[*discoveryv1.EndpointSlice]
+	// SlicesByServiceImport finds the EndpointSlices of the ServiceImport `namespace/name`, of all clusters.
+	SlicesByServiceImport *Index[*discoveryv1.EndpointSlice]
 }
 
 // The API groups of the watched kinds.
 var (
 	gatewayAPI   = group{gwv1.GroupName, gwv1.Install}
 	experiments  = group{gwxv1alpha1.GroupName, gwxv1alpha1.Install}
+	inference    = group{inferencev1.GroupName, inferencev1.Install}
+	inferencex   = group{inferencexv1alpha1.GroupName, inferencexv1alpha1.Install}
+	multicluster = group{mcsv1beta1.GroupName, mcsv1beta1.Install}
 	own          = group{v1alpha1.GroupName, v1alpha1.AddToScheme}
 	core         = group{corev1.GroupName, corev1.AddToScheme}
 	apps         = group{appsv1.GroupName, appsv1.AddToScheme}
@@ -180,9 +209,9 @@ var Kinds = []*Descriptor{
 		Kind: XBackendTrafficPolicy, Resource: "xbackendtrafficpolicies", Versions: []string{"v1alpha1"},
 		Served: ByDefinition, Experimental: true,
 	}, typed[*gwxv1alpha1.XBackendTrafficPolicy]{
-		table: func(o *Objects) **Table[*gwxv1alpha1.XBackendTrafficPolicy] { return &o.BackendTrafficPolicies },
+		table: func(o *Objects) **Table[*gwxv1alpha1.XBackendTrafficPolicy] { return &o.XBackendTrafficPolicies },
 		indexes: func(o *Objects) {
-			o.TrafficPoliciesByTarget = NewIndex(o.BackendTrafficPolicies, "XBackendTrafficPolicy.byTarget", trafficPolicyTargets)
+			o.TrafficPoliciesByTarget = NewIndex(o.XBackendTrafficPolicies, "XBackendTrafficPolicy.byTarget", trafficPolicyTargets)
 		},
 		status: func(o *gwxv1alpha1.XBackendTrafficPolicy) any { return &o.Status },
 	}),
@@ -203,6 +232,64 @@ var Kinds = []*Descriptor{
 		},
 		status: func(o *gwxv1alpha1.XTelemetryPolicy) any { return (*gwv1.PolicyStatus)(&o.Status) },
 	}),
+	describe(inference, Descriptor{
+		Kind: InferencePool, Resource: "inferencepools", Versions: []string{"v1"}, Served: ByDefinition,
+	}, typed[*inferencev1.InferencePool]{
+		table:  func(o *Objects) **Table[*inferencev1.InferencePool] { return &o.InferencePools },
+		status: func(o *inferencev1.InferencePool) any { return &o.Status },
+	}),
+	describe(inferencex, Descriptor{
+		Kind: InferencePoolImport, Resource: "inferencepoolimports", Versions: []string{"v1alpha1"}, Served: ByDefinition, Experimental: true,
+	}, typed[*inferencexv1alpha1.InferencePoolImport]{
+		table:  func(o *Objects) **Table[*inferencexv1alpha1.InferencePoolImport] { return &o.InferencePoolImports },
+		status: func(o *inferencexv1alpha1.InferencePoolImport) any { return &o.Status },
+	}),
+	describe(multicluster, Descriptor{
+		Kind: ServiceImport, Resource: "serviceimports", Versions: []string{"v1beta1", "v1alpha1"}, Served: ByDefinition,
+	}, typed[*mcsv1beta1.ServiceImport]{
+		table: func(o *Objects) **Table[*mcsv1beta1.ServiceImport] { return &o.ServiceImports },
+	}),
+	describe(own, Descriptor{
+		Kind: ClientTrafficPolicy, Resource: "clienttrafficpolicies", Versions: []string{"v1alpha1"}, Served: ByDefinition,
+		Check: limits.CheckQuantities, MarkUnknown: true,
+	}, typed[*v1alpha1.ClientTrafficPolicy]{
+		table:  func(o *Objects) **Table[*v1alpha1.ClientTrafficPolicy] { return &o.ClientTrafficPolicies },
+		status: func(o *v1alpha1.ClientTrafficPolicy) any { return &o.Status },
+	}),
+	describe(own, Descriptor{
+		Kind: HTTPRouteFilter, Resource: "httproutefilters", Versions: []string{"v1alpha1"}, Served: ByDefinition,
+		MarkUnknown: true,
+	}, typed[*v1alpha1.HTTPRouteFilter]{
+		table: func(o *Objects) **Table[*v1alpha1.HTTPRouteFilter] { return &o.HTTPRouteFilters },
+	}),
+	describe(own, Descriptor{
+		Kind: Backend, Resource: "backends", Versions: []string{"v1alpha1"}, Served: ByDefinition,
+		MarkUnknown: true,
+	}, typed[*v1alpha1.Backend]{
+		table:  func(o *Objects) **Table[*v1alpha1.Backend] { return &o.Backends },
+		status: func(o *v1alpha1.Backend) any { return &o.Status },
+	}),
+	describe(own, Descriptor{
+		Kind: Extension, Resource: "extensions", Versions: []string{"v1alpha1"}, Served: ByDefinition,
+		MarkUnknown: true,
+	}, typed[*v1alpha1.Extension]{
+		table: func(o *Objects) **Table[*v1alpha1.Extension] { return &o.Extensions },
+	}),
+	describe(own, Descriptor{
+		Kind: BackendTrafficPolicy, Resource: "backendtrafficpolicies", Versions: []string{"v1alpha1"}, Served: ByDefinition,
+		Check: limits.CheckQuantities, MarkUnknown: true,
+	}, typed[*v1alpha1.BackendTrafficPolicy]{
+		table:  func(o *Objects) **Table[*v1alpha1.BackendTrafficPolicy] { return &o.BackendTrafficPolicies },
+		status: func(o *v1alpha1.BackendTrafficPolicy) any { return &o.Status },
+	}),
+	describe(own, Descriptor{
+		Kind: SecurityPolicy, Resource: "securitypolicies", Versions: []string{"v1alpha1"}, Served: ByDefinition,
+		// What protects something closes its targets, as long as they are known.
+		MarkUnknown: true, PassUnreadable: true, KeptUnreadable: []string{"targetRef", "targetRefs", "targetSelectors", "strategy"},
+	}, typed[*v1alpha1.SecurityPolicy]{
+		table:  func(o *Objects) **Table[*v1alpha1.SecurityPolicy] { return &o.SecurityPolicies },
+		status: func(o *v1alpha1.SecurityPolicy) any { return &o.Status },
+	}),
 	describe(own, Descriptor{
 		Kind: ProxyConfig, Resource: "proxyconfigs", Versions: []string{"v1alpha1"}, Served: ByDefinition,
 		Check: limits.CheckQuantities, PassUnreadable: true,
@@ -219,13 +306,16 @@ var Kinds = []*Descriptor{
 	describe(core, Descriptor{
 		Kind: Service, Resource: "services", Versions: []string{"v1"}, Managed: true,
 	}, typed[*corev1.Service]{
-		table:   func(o *Objects) **Table[*corev1.Service] { return &o.Services },
-		indexes: func(o *Objects) { o.ServicesByXBackend = NewIndex(o.Services, "Service.byXBackend", serviceXBackend) },
+		table: func(o *Objects) **Table[*corev1.Service] { return &o.Services },
+		indexes: func(o *Objects) {
+			o.ServicesByXBackend = NewIndex(o.Services, "Service.byXBackend", ownedBy(gwxv1alpha1.GroupName, XBackend))
+			o.ServicesByInferencePool = NewIndex(o.Services, "Service.byInferencePool", ownedBy(inferencev1.GroupName, InferencePool))
+		},
 		changed: changedService,
 	}),
 	describe(core, Descriptor{
 		Kind: Secret, Resource: "secrets", Versions: []string{"v1"},
-		Fields: fields.OneTermEqualSelector("type", string(corev1.SecretTypeTLS)),
+		Fields: fields.AndSelectors(withoutTypes(unusedSecrets)...),
 	}, typed[*corev1.Secret]{
 		table:   func(o *Objects) **Table[*corev1.Secret] { return &o.Secrets },
 		changed: changedSecret,
@@ -251,6 +341,7 @@ var Kinds = []*Descriptor{
 		table: func(o *Objects) **Table[*discoveryv1.EndpointSlice] { return &o.EndpointSlices },
 		indexes: func(o *Objects) {
 			o.SlicesByService = NewIndex(o.EndpointSlices, "EndpointSlice.byService", sliceService)
+			o.SlicesByServiceImport = NewIndex(o.EndpointSlices, "EndpointSlice.byServiceImport", sliceImport)
 		},
 		changed: changedEndpointSlice,
 		trim:    trimEndpointSlice,

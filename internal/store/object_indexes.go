@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 )
 
 func grantNamespace(_ string, g *gwv1.ReferenceGrant) []string { return []string{g.Namespace} }
@@ -33,18 +34,18 @@ func ParentGateway(s *gwv1.ListenerSet) (string, bool) {
 	return Key(namespace, string(ref.Name)), true
 }
 
-// tlsPolicyServices lists the Services a policy targets, which are in its own namespace.
+// tlsPolicyServices lists the backends a policy targets, which are in its own namespace.
 func tlsPolicyServices(_ string, p *gwv1.BackendTLSPolicy) []string {
 	var services []string
 	for _, target := range p.Spec.TargetRefs {
-		if target.Group == "" && target.Kind == "Service" {
-			services = append(services, Key(p.Namespace, string(target.Name)))
+		if service, ok := BackendTarget(string(target.Group), string(target.Kind), p.Namespace, string(target.Name)); ok {
+			services = append(services, service)
 		}
 	}
 	return services
 }
 
-// trafficPolicyTargets lists the Services and XBackends a policy targets, which are in its own namespace.
+// trafficPolicyTargets lists the Services, XBackends and ServiceImports a policy targets, which are in its own namespace.
 func trafficPolicyTargets(_ string, p *gwxv1alpha1.XBackendTrafficPolicy) []string {
 	var targets []string
 	for _, ref := range p.Spec.TargetRefs {
@@ -55,14 +56,16 @@ func trafficPolicyTargets(_ string, p *gwxv1alpha1.XBackendTrafficPolicy) []stri
 	return targets
 }
 
-// BackendTarget names a backend that policies can target: `namespace/name` for a Service, `XBackend/namespace/name` for an XBackend. It is
-// false for any other kind.
+// BackendTarget names a backend that policies can target: `namespace/name` for a Service, `<kind>/namespace/name` for an XBackend or a
+// ServiceImport. It is false for any other kind.
 func BackendTarget(group, kind, namespace, name string) (string, bool) {
 	switch {
 	case group == "" && kind == string(Service):
 		return Key(namespace, name), true
 	case group == gwxv1alpha1.GroupName && kind == string(XBackend):
 		return string(XBackend) + "/" + Key(namespace, name), true
+	case group == mcsv1beta1.GroupName && kind == string(ServiceImport):
+		return string(ServiceImport) + "/" + Key(namespace, name), true
 	default:
 		return "", false
 	}
@@ -79,12 +82,15 @@ func telemetryPolicyGateways(_ string, p *gwxv1alpha1.XTelemetryPolicy) []string
 	return gateways
 }
 
-func serviceXBackend(_ string, s *corev1.Service) []string {
-	owner := metav1.GetControllerOfNoCopy(s)
-	if owner == nil || owner.Kind != string(XBackend) || !strings.HasPrefix(owner.APIVersion, gwxv1alpha1.GroupName+"/") {
-		return nil
+// ownedBy finds the object of that kind that a Service was made for.
+func ownedBy(group string, kind Kind) func(string, *corev1.Service) []string {
+	return func(_ string, s *corev1.Service) []string {
+		owner := metav1.GetControllerOfNoCopy(s)
+		if owner == nil || owner.Kind != string(kind) || !strings.HasPrefix(owner.APIVersion, group+"/") {
+			return nil
+		}
+		return []string{Key(s.Namespace, owner.Name)}
 	}
-	return []string{Key(s.Namespace, owner.Name)}
 }
 
 func anyNode(string, *corev1.Node) []string { return []string{""} }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 
@@ -28,14 +29,34 @@ type Objects struct {
 	Limits limits.Limits
 	// ClusterDomain is the DNS domain of the cluster, empty for the usual one. It is set before anything is computed.
 	ClusterDomain string
+	// ClusterID is the name of the cluster among those that share ServiceImports, empty if it has none. It is set before anything is computed.
+	ClusterID string
 	// NoExternalHostnames says that XBackends may not lead out of the cluster. It is set before anything is computed.
 	NoExternalHostnames bool
+	// DeniedAddresses are where neither names outside the cluster nor Backends may lead, beside those that are always denied.
+	// SocketDirectories are where Unix sockets of Backends may be. Both are set before anything is computed.
+	DeniedAddresses   []netip.Prefix
+	SocketDirectories []string
+	// EnabledExtensions are the types of extensions that the operator enables. They are set before anything is computed.
+	EnabledExtensions ExtensionTypes
+	// GlobalRateLimits says that the operator enables the rate limit service. RateLimitBudgets has, for each namespace, the first policy
+	// that the service has no room for; nil for room for all. Both are set before anything is computed.
+	GlobalRateLimits bool
+	RateLimitBudgets *Table[limits.Cutoff]
 	// Controller is the name by which a GatewayClass chooses this installation, empty for the default. It is set before anything is computed.
 	Controller gwv1.GatewayController
 
 	tables
 	sinks map[Kind]sink
 }
+
+// ExtensionTypes are types of extensions.
+type ExtensionTypes struct {
+	ExtProc, Lua bool
+}
+
+// Any reports whether any type is enabled.
+func (t ExtensionTypes) Any() bool { return t != ExtensionTypes{} }
 
 // NewObjects makes the tables and indexes of all [Kinds]. It panics when one of them has no descriptor.
 func NewObjects(s *Store) *Objects {
@@ -79,6 +100,15 @@ func SplitKey(key string) (namespace, name string) {
 		return "", key
 	}
 	return namespace, name
+}
+
+// KindKey names an object among those of several kinds: `<kind>/<namespace>/<name>`.
+func KindKey(kind Kind, key string) string { return string(kind) + "/" + key }
+
+// SplitKindKey is the inverse of [KindKey].
+func SplitKindKey(text string) (kind Kind, key string) {
+	before, after, _ := strings.Cut(text, "/")
+	return Kind(before), after
 }
 
 type sink func(Change)

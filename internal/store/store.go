@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // Ref names one thing a computation can read: a record of a table, the bucket of an index, or (with the space of a table's
 // keys) the set of all keys. It exists whether or not the record does, so that a miss can be recorded too.
 type Ref struct {
@@ -13,8 +15,23 @@ type Space uint32
 // Store holds tables that change together. It is used from one goroutine.
 type Store struct {
 	spaces   []string
+	tables   []AnyTable
 	onChange func(Ref)
 }
+
+// AnyTable is a table whatever its records are. Nothing that it does is recorded.
+type AnyTable interface {
+	// Name is the name that the table was made with.
+	Name() string
+	// Each calls fn for every key, in no particular order.
+	Each(fn func(key string))
+	// Record returns the record of a key.
+	Record(key string) (any, bool)
+	Delete(key string)
+}
+
+// Tables returns every table of the Store, in the order they were made.
+func (s *Store) Tables() []AnyTable { return slices.Clone(s.tables) }
 
 // New returns an empty Store.
 func New() *Store { return &Store{onChange: func(Ref) {}} }

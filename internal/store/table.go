@@ -15,15 +15,26 @@ type Table[V any] struct {
 	counters []counter[V]
 	// members is the space of the set of keys, reported only when a key comes or goes.
 	members Space
-	// pending collects the keys that changed since TakeChanged, when somebody asked for that.
+	// pending collects the keys that changed since TakeChanged, if that was asked for.
 	pending map[string]struct{}
-	// replaced has the records that were replaced or deleted since TakeReplaced, when somebody asked for that.
+	// replaced has the records that were replaced or deleted since TakeReplaced, if that was asked for.
 	replaced map[string]V
 }
 
 // NewTable adds a table to a Store.
 func NewTable[V any](s *Store, name string) *Table[V] {
-	return &Table[V]{store: s, space: s.space(name), members: s.space(name + ".keys"), rows: map[string]V{}}
+	t := &Table[V]{store: s, space: s.space(name), members: s.space(name + ".keys"), rows: map[string]V{}}
+	s.tables = append(s.tables, t)
+	return t
+}
+
+// Name implements [AnyTable].
+func (t *Table[V]) Name() string { return t.store.Name(t.space) }
+
+// Record implements [AnyTable].
+func (t *Table[V]) Record(key string) (any, bool) {
+	row, ok := t.rows[key]
+	return row, ok
 }
 
 // Get returns the record and records the read, whether or not there is one.
@@ -61,7 +72,7 @@ func (t *Table[V]) Each(fn func(key string)) {
 // Set stores a record and reports the change.
 func (t *Table[V]) Set(key string, row V) {
 	old, existed := t.rows[key]
-	// A row that an index can not read panics here, before anything has changed.
+	// A row that an index cannot read panics here, before anything has changed.
 	before, after := make([][]string, len(t.indexes)), make([][]string, len(t.indexes))
 	for i, index := range t.indexes {
 		if existed {

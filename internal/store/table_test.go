@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -88,5 +89,23 @@ func TestTakeChangedListsEachKeyOnce(t *testing.T) {
 	}
 	if got := table.TakeChanged(); len(got) != 0 {
 		t.Errorf("changed again: %q", got)
+	}
+}
+
+func TestAStoreListsEveryTable(t *testing.T) {
+	t.Parallel()
+	s := store.New()
+	store.NewTable[int](s, "first").Set("a", 1)
+	store.NewTable[string](s, "second")
+	var got []string
+	for _, table := range s.Tables() {
+		got = append(got, table.Name())
+		table.Each(func(key string) {
+			record, ok := table.Record(key)
+			got = append(got, fmt.Sprint(key, " ", record, " ", ok))
+		})
+	}
+	if want := []string{"first", "a 1 true", "second"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

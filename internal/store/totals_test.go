@@ -15,7 +15,9 @@ func TestTotalsFollowTheRecords(t *testing.T) {
 	s := store.New()
 	table := store.NewTable[row](s, "rows")
 	sums := store.NewSums(table, "sums", func(_ string, r row) map[string]int { return map[string]int{r.bucket: len(r.items)} })
-	distinct := store.NewDistinct(table, "distinct", func(_ string, r row) map[string][]string { return map[string][]string{r.bucket: r.items} })
+	distinct := store.NewDistinct(
+		table, "distinct", func(_ string, r row) map[string][]string { return map[string][]string{r.bucket: r.items} },
+	)
 	changed := map[string]int{}
 	s.OnChange(func(ref store.Ref) { changed[s.Name(ref.Space)]++ })
 

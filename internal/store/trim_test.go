@@ -1,10 +1,13 @@
 package store
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
 )
 
 func TestTrimNode(t *testing.T) {
@@ -30,5 +33,21 @@ func TestTrimConfigMapKeepsBinaryAuthorities(t *testing.T) {
 	trimConfigMap(config)
 	if len(config.BinaryData) != 1 || string(config.BinaryData["ca.crt"]) != "x" || config.Data != nil {
 		t.Errorf("left: %+v", config)
+	}
+}
+
+func TestTrimConfigMapKeepsPolicyData(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxText+2)
+	config := &corev1.ConfigMap{Data: map[string]string{"tier": "gold", "long": long, "ca.crt": long}}
+	config.Labels = map[string]string{v1alpha1.PolicyDataLabel: ""}
+	trimConfigMap(config)
+	if config.Data["tier"] != "gold" || len(config.Data["long"]) != maxText+1 || config.Data["ca.crt"] != long {
+		t.Errorf("of 3 keys %d are left, tier is %q, and long has %d bytes", len(config.Data), config.Data["tier"], len(config.Data["long"]))
+	}
+	config.Labels = nil
+	trimConfigMap(config)
+	if len(config.Data) != 1 {
+		t.Errorf("without the label %d keys are left", len(config.Data))
 	}
 }

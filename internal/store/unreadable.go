@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // write it.
 const unreadable = "gatewright.dev/not readable"
 
-// MarkUnreadable says of an object why it can not be read.
+// MarkUnreadable says of an object why it cannot be read.
 func MarkUnreadable(object metav1.Object, reason string) {
 	object.SetAnnotations(map[string]string{unreadable: reason})
 }

@@ -21,7 +21,8 @@ func (v *View) Reads(fn func(Ref)) {
 // Len is the number of distinct Refs that were read.
 func (v *View) Len() int { return len(v.reads) }
 
-// Reset forgets all reads, so that a View can be used again. Clearing a map costs what it once held, so one that held much is not used again.
+// Reset forgets all reads, so that a View can be used again. Clearing a map costs what it once held, so one that held much is not used
+// again.
 func (v *View) Reset() {
 	if len(v.reads) > reusableReads {
 		v.reads = map[Ref]struct{}{}

@@ -24,7 +24,7 @@ func CacheOptions(scope Scope) cache.Options {
 	options := cache.Options{
 		DefaultTransform: trimming(nil),
 		ByObject:         map[client.Object]cache.ByObject{},
-		// Nobody but a Watcher decides what is watched.
+		// Only a Watcher decides what is watched.
 		ReaderFailOnMissingInformer: true,
 	}
 	if len(scope.Namespaces) > 0 {

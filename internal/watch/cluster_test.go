@@ -27,7 +27,7 @@ type cluster struct {
 	ctx       context.Context
 	sources   map[schema.GroupVersionKind]*fcache.FakeControllerSource
 	informers map[schema.GroupVersionKind]informer
-	// refuse is the answer to whoever wants to watch something.
+	// refuse is the answer to a request to watch.
 	refuse error
 }
 
@@ -45,16 +45,16 @@ func newCluster(t *testing.T, without ...store.Kind) *cluster {
 		scheme: newScheme(t), ctx: t.Context(),
 		sources: map[schema.GroupVersionKind]*fcache.FakeControllerSource{}, informers: map[schema.GroupVersionKind]informer{},
 	}
-	for _, custom := range store.Customs {
+	for _, custom := range store.CRDKinds {
 		if !slices.Contains(without, custom.Kind) {
-			c.define(custom.Kind, custom.Versions[0])
+			c.onCRD(custom.Kind, custom.Versions[0])
 		}
 	}
 	return c
 }
 
-// define makes the cluster serve a kind in a version, and in no other.
-func (c *cluster) define(kind store.Kind, version string) {
+// onCRD makes the cluster serve a kind in a version, and in no other.
+func (c *cluster) onCRD(kind store.Kind, version string) {
 	c.definitions().Add(definition(kind, version))
 }
 

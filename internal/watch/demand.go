@@ -5,7 +5,7 @@ func (w *Watcher) demanding(sink func(Event)) func(Event) {
 	return func(e Event) {
 		for _, f := range w.optional {
 			if f.kind.NeededBy != nil && f.served() == "" && f.kind.NeededBy(e.Change) {
-				f.want(f.kind.Versions[0])
+				f.setServedVersion(f.kind.Versions[0])
 			}
 		}
 		sink(e)

@@ -29,9 +29,9 @@ func TestNodesAreWatchedOnDemand(t *testing.T) {
 	}
 	serviceKind, daemonKind := corev1.SchemeGroupVersion.WithKind("Service"), appsv1.SchemeGroupVersion.WithKind("DaemonSet")
 	for _, c := range []struct {
-		name   string
-		object client.Object
-		want   bool
+		name             string
+		object           client.Object
+		setServedVersion bool
 	}{
 		{"a fleet with a load balancer needs none", service(own, corev1.ServiceTypeLoadBalancer), false},
 		{"a fleet with ports of nodes needs them", service(own, corev1.ServiceTypeNodePort), true},
@@ -59,14 +59,14 @@ func TestNodesAreWatchedOnDemand(t *testing.T) {
 			if err := watcher.Start(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if got := len(seen) > 0; got != c.want {
+			if got := len(seen) > 0; got != c.setServedVersion {
 				t.Errorf("nodes were read: %t", got)
 			}
 		})
 	}
 }
 
-// forbidden is a cluster in which nodes can not be listed.
+// forbidden is a cluster in which nodes cannot be listed.
 type forbidden struct{ *cluster }
 
 func (f forbidden) GetInformer(ctx context.Context, object client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
@@ -76,14 +76,14 @@ func (f forbidden) GetInformer(ctx context.Context, object client.Object, opts .
 	return f.cluster.GetInformer(ctx, object, opts...)
 }
 
-func TestStartGoesOnWithoutNodesThatCanNotBeListed(t *testing.T) {
+func TestStartGoesOnWithoutNodesThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	server := forbidden{newCluster(t)}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
 	service.Namespace, service.Name, service.Labels = "infra", "gw", map[string]string{"app.kubernetes.io/managed-by": "gatewright"}
 	server.source(store.Service).Add(service)
 	watcher := New(server, slog.New(slog.DiscardHandler), func(Event) {})
-	watcher.patience = 50 * time.Millisecond
+	watcher.startTimeout = 50 * time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := watcher.Start(ctx); err != nil {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,22 +20,29 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Guard keeps one object that can not be read from taking all others of its kind with it. A client reads a list as a whole, and fails as a
+// Guard keeps one object that cannot be read from taking all others of its kind with it. A client reads a list as a whole, and fails as a
 // whole, although a schema lets through what a type does not: a quantity such as `1e1.5`, or an unusual time in a status. So each object is
 // read by itself before: its status is taken away if that helps, and otherwise everything but its metadata.
+//
+// Fields that a type does not know are dropped by a decoder. Kinds with [store.Descriptor.MarkUnknown] are told of them by a mark.
 type Guard struct {
-	decoder    runtime.Decoder
-	log        *slog.Logger
-	unreadable *prometheus.CounterVec
+	// strict also reports fields that a type does not know.
+	decoder, strict runtime.Decoder
+	log             *slog.Logger
+	unreadable      *prometheus.CounterVec
 }
 
 // NewGuard returns a Guard for the kinds of definitions. A scheme has the types.
 func NewGuard(scheme *runtime.Scheme, log *slog.Logger, registerer prometheus.Registerer) *Guard {
+	decoder := func(strict bool) runtime.Decoder {
+		options := serializer.SerializerOptions{Strict: strict}
+		return serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, options)
+	}
 	g := &Guard{
-		decoder: serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, serializer.SerializerOptions{}), log: log,
+		decoder: decoder(false), strict: decoder(true), log: log,
 		unreadable: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gatewright_watch_unreadable_total",
-			Help: "Objects that could not be read, by kind and by the part that was ignored: status, or everything but the metadata.",
+			Help: "Objects that could not be read, by kind and by the part that was ignored: status, unknown fields, or all but the metadata.",
 		}, []string{"kind", "part"}),
 	}
 	registerer.MustRegister(g.unreadable)
@@ -87,7 +96,7 @@ func guardedKind(request *http.Request) (watched, bool) {
 	if !ok || request.Method != http.MethodGet || len(parts) != 3 {
 		return watched{}, false
 	}
-	for _, custom := range store.Customs {
+	for _, custom := range store.CRDKinds {
 		if custom.Group == parts[0] && custom.Versions[0] == parts[1] && custom.Resource == parts[2] {
 			return watched{custom}, true
 		}
@@ -232,23 +241,40 @@ func passValue(decoder *json.Decoder, to io.Writer, change func(json.RawMessage)
 
 // readable is an object as it is, or what can be read of it.
 func (g *Guard) readable(kind watched, object json.RawMessage) json.RawMessage {
-	problem := g.read(kind, object)
+	unknown, problem := g.read(kind, object)
 	if problem == nil {
-		return object
+		return g.marked(kind, object, unknown)
 	}
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(object, &fields)
 	delete(fields, "status")
-	if rest, err := json.Marshal(fields); err == nil && g.read(kind, rest) == nil {
+	rest, _ := json.Marshal(fields)
+	if unknown, err := g.read(kind, rest); err == nil {
 		g.report(kind, fields["metadata"], "status", problem)
-		return rest
+		return g.marked(kind, rest, unknown)
 	}
 	g.report(kind, fields["metadata"], "all", problem)
-	return stub(fields, problem)
+	kept := stub(fields, kept(kind, fields["spec"]), problem)
+	if _, err := g.read(kind, kept); err == nil {
+		return kept
+	}
+	return stub(fields, nil, problem)
 }
 
-// read reads an object as its informer does. A panic is an error too: what is read was written by tenants.
-func (g *Guard) read(kind watched, object json.RawMessage) (err error) {
+// kept are the fields of a spec that are kept of an object that cannot be read, nil for none.
+func kept(kind watched, spec json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	if len(kind.KeptUnreadable) == 0 || json.Unmarshal(spec, &all) != nil {
+		return nil
+	}
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(kind.KeptUnreadable, name) })
+	rest, _ := json.Marshal(all)
+	return rest
+}
+
+// read reads an object as its informer does, and lists the fields below spec that its type does not know. A panic is an error too: what is
+// read was written by tenants.
+func (g *Guard) read(kind watched, object json.RawMessage) (unknown []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -256,17 +282,21 @@ func (g *Guard) read(kind watched, object json.RawMessage) (err error) {
 	}()
 	if kind.Check != nil {
 		if err := kind.Check(object); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, _, err = g.decoder.Decode(object, nil, kind.New())
-	return err
+	decoder := g.decoder
+	if kind.MarkUnknown {
+		decoder = g.strict
+	}
+	_, _, err = decoder.Decode(object, nil, kind.New())
+	return unknownFields(err)
 }
 
 // maxReason is how long a reason can be that is repeated in conditions.
 const maxReason = 512
 
-// identity is what is left of an object that can not be read.
+// identity is what is left of an object that cannot be read.
 type identity struct {
 	Namespace         string            `json:"namespace,omitempty"`
 	Name              string            `json:"name"`
@@ -284,8 +314,8 @@ func identityOf(metadata json.RawMessage) identity {
 	return i
 }
 
-// stub is an object of which only the metadata is left, and why.
-func stub(fields map[string]json.RawMessage, problem error) json.RawMessage {
+// stub is an object of which only the metadata is left, with some of the spec unless that is nil, and why.
+func stub(fields map[string]json.RawMessage, spec json.RawMessage, problem error) json.RawMessage {
 	i := identityOf(fields["metadata"])
 	marked := &metav1.ObjectMeta{}
 	reason := problem.Error()
@@ -293,6 +323,9 @@ func stub(fields map[string]json.RawMessage, problem error) json.RawMessage {
 	i.Annotations = marked.Annotations
 	metadata, _ := json.Marshal(i)
 	left := map[string]json.RawMessage{"metadata": metadata}
+	if spec != nil {
+		left["spec"] = spec
+	}
 	for _, field := range []string{"apiVersion", "kind"} {
 		if value, ok := fields[field]; ok {
 			left[field] = value
@@ -305,6 +338,6 @@ func stub(fields map[string]json.RawMessage, problem error) json.RawMessage {
 func (g *Guard) report(kind watched, metadata json.RawMessage, part string, problem error) {
 	i := identityOf(metadata)
 	g.unreadable.WithLabelValues(string(kind.Kind), part).Inc()
-	g.log.Warn("an object can not be read, part of it is ignored",
+	g.log.Warn("an object cannot be read, part of it is ignored",
 		"kind", string(kind.Kind), "namespace", i.Namespace, "name", i.Name, "ignored", part, "error", problem)
 }

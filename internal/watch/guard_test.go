@@ -27,7 +27,7 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// good can be read. The others can not, and pass the schemas of their definitions, or those of earlier versions.
+// good can be read. The others cannot, and pass the schemas of their definitions, or those of earlier versions.
 var (
 	good     = proxyConfig("good", `{"pod":{"resources":{"limits":{"memory":"1Gi"}}}}`)
 	fraction = proxyConfig("fraction", `{"pod":{"resources":{"limits":{"memory":"1e1.5"}}}}`)
@@ -41,7 +41,8 @@ func proxyConfig(name, spec string) string {
 }
 
 func listOf(objects ...string) string {
-	return `{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfigList","metadata":{"resourceVersion":"9"},"items":[` + strings.Join(objects, ",") + `]}`
+	return `{"apiVersion":"gatewright.dev/v1alpha1","kind":"ProxyConfigList","metadata":{"resourceVersion":"9"},"items":[` +
+		strings.Join(objects, ",") + `]}`
 }
 
 func routeWithStatus(name, when string) string {
@@ -80,7 +81,7 @@ func answer(t *testing.T, g *Guard, path, body string) string {
 	return string(text)
 }
 
-func TestAnObjectThatCanNotBeReadTakesNoOtherWithIt(t *testing.T) {
+func TestAnObjectThatCannotBeReadTakesNoOtherWithIt(t *testing.T) {
 	t.Parallel()
 	g := guardFor(t)
 	list := listOf(good, fraction, endless, large)
@@ -90,7 +91,7 @@ func TestAnObjectThatCanNotBeReadTakesNoOtherWithIt(t *testing.T) {
 	} {
 		var read v1alpha1.ProxyConfigList
 		if err := json.Unmarshal([]byte(answer(t, g, path, list)), &read); err != nil {
-			t.Fatalf("the list can not be read: %v", err)
+			t.Fatalf("the list cannot be read: %v", err)
 		}
 		if read.ResourceVersion != "9" || len(read.Items) != 4 {
 			t.Fatalf("got %d objects at version %q", len(read.Items), read.ResourceVersion)
@@ -98,7 +99,7 @@ func TestAnObjectThatCanNotBeReadTakesNoOtherWithIt(t *testing.T) {
 		for i := range read.Items {
 			item := &read.Items[i]
 			if reason := store.Unreadable(item); (reason == "") != (item.Name == "good") {
-				t.Errorf("%s can not be read because of %q", item.Name, reason)
+				t.Errorf("%s cannot be read because of %q", item.Name, reason)
 			}
 			if item.UID != "u" || item.Generation != 2 || item.ResourceVersion != "7" || item.Kind != "ProxyConfig" {
 				t.Errorf("of %s there is only %+v", item.Name, item.ObjectMeta)
@@ -113,14 +114,36 @@ func TestAnObjectThatCanNotBeReadTakesNoOtherWithIt(t *testing.T) {
 	}
 }
 
-func TestAStatusThatCanNotBeReadIsTakenAway(t *testing.T) {
+// TestTargetsOfAPolicyThatCannotBeReadAreKept: a SecurityPolicy closes them.
+func TestTargetsOfAPolicyThatCannotBeReadAreKept(t *testing.T) {
+	t.Parallel()
+	const target, large = `{"group":"gateway.networking.k8s.io","kind":"HTTPRoute","name":"r"}`, `"csrf":{"shadowFraction":{"numerator":5000000000}}`
+	for spec, want := range map[string]int{
+		`{"strategy":"Overrides","targetRefs":[` + target + `],` + large + `}`: 1,
+		`{"targetRefs":[7],` + large + `}`:                                     0,
+		`7`:                                                                    0,
+	} {
+		object := strings.Replace(proxyConfig("p", spec), "ProxyConfig", "SecurityPolicy", 1)
+		list := strings.Replace(listOf(object), "ProxyConfigList", "SecurityPolicyList", 1)
+		var read v1alpha1.SecurityPolicyList
+		if err := json.Unmarshal([]byte(answer(t, guardFor(t), "/apis/gatewright.dev/v1alpha1/securitypolicies", list)), &read); err != nil {
+			t.Fatalf("the list cannot be read: %v", err)
+		}
+		p := &read.Items[0]
+		if store.Unreadable(p) == "" || len(p.Spec.TargetRefs) != want || p.Spec.CSRF != nil || (p.Spec.Strategy != nil) != (want > 0) {
+			t.Errorf("of %s there is %+v", spec, p.Spec)
+		}
+	}
+}
+
+func TestAStatusThatCannotBeReadIsTakenAway(t *testing.T) {
 	t.Parallel()
 	g := guardFor(t)
 	bad, fine := routeWithStatus("bad", "2026-11-16t05:00:00z"), routeWithStatus("fine", "2026-11-16T05:00:00Z")
 	body := answer(t, g, "/apis/gateway.networking.k8s.io/v1/httproutes", `{"kind":"HTTPRouteList","items":[`+bad+","+fine+`]}`)
 	var read gwv1.HTTPRouteList
 	if err := json.Unmarshal([]byte(body), &read); err != nil {
-		t.Fatalf("the list can not be read: %v", err)
+		t.Fatalf("the list cannot be read: %v", err)
 	}
 	if len(read.Items[0].Status.Parents) != 0 || len(read.Items[0].Spec.Hostnames) != 1 || store.Unreadable(&read.Items[0]) != "" {
 		t.Errorf("the bad one is %+v", read.Items[0])
@@ -164,8 +187,8 @@ func TestTheRestOfAnAnswerStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestACacheGoesOnBesideWhatItCanNotRead runs a real cache against an API server with such objects, in its list and in its watch.
-func TestACacheGoesOnBesideWhatItCanNotRead(t *testing.T) {
+// TestACacheGoesOnBesideWhatItCannotRead runs a real cache against an API server with such objects, in its list and in its watch.
+func TestACacheGoesOnBesideWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	later := make(chan string)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -222,10 +245,12 @@ func TestACacheGoesOnBesideWhatItCanNotRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/fraction readable=false", "a/good readable=true"}, first); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
-	for object, want := range map[string]string{endless: "a/endless readable=false", proxyConfig("next", "{}"): "a/next readable=true"} {
+	for object, setServedVersion := range map[string]string{
+		endless: "a/endless readable=false", proxyConfig("next", "{}"): "a/next readable=true",
+	} {
 		later <- object
-		if got := receive(ctx, t, seen); got != want {
-			t.Errorf("watched %s, want %s", got, want)
+		if got := receive(ctx, t, seen); got != setServedVersion {
+			t.Errorf("watched %s, want %s", got, setServedVersion)
 		}
 	}
 }
@@ -248,7 +273,9 @@ func BenchmarkGuard(b *testing.B) {
 		b.Fatal(err)
 	}
 	g := NewGuard(scheme, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-	list := `{"kind":"HTTPRouteList","items":[` + strings.TrimSuffix(strings.Repeat(routeWithStatus("r", "2026-11-16T05:00:00Z")+",", 1000), ",") + `]}`
+	list := `{"kind":"HTTPRouteList","items":[` + strings.TrimSuffix(strings.Repeat(routeWithStatus(
+		"r", "2026-11-16T05:00:00Z",
+	)+",", 1000), ",") + `]}`
 	custom, _ := store.CustomOf(store.HTTPRoute)
 	kind := watched{custom}
 	b.SetBytes(int64(len(list)))

@@ -7,8 +7,8 @@ import (
 )
 
 // probe finds out in which version the cluster serves a kind of Kubernetes itself. That changes only with the API server, so it is asked
-// once; nobody announces it.
-func (f *feed) probe(ctx context.Context) error {
+// once; it is not announced.
+func (f *kindWatcher) probe(ctx context.Context) error {
 	for _, version := range f.kind.Versions {
 		_, err := f.kind.informer(ctx, f.informers, f.kind.inVersion(version))
 		if meta.IsNoMatchError(err) {
@@ -17,7 +17,7 @@ func (f *feed) probe(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.want(version)
+		f.setServedVersion(version)
 		return nil
 	}
 	return nil

@@ -32,14 +32,16 @@ func (p partial) GetInformer(ctx context.Context, object client.Object, opts ...
 func TestOptionalKinds(t *testing.T) {
 	t.Parallel()
 	const bundle = "certificates"
-	typed := &certificatesv1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: "ca"}, Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: bundle}}
+	typed := &certificatesv1.ClusterTrustBundle{
+		ObjectMeta: metav1.ObjectMeta{Name: "ca"}, Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: bundle},
+	}
 	loose := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "certificates.k8s.io/v1beta1", "kind": "ClusterTrustBundle",
 		"metadata": map[string]any{"name": "ca"}, "spec": map[string]any{"trustBundle": bundle},
 	}}
 	for _, c := range []struct {
-		name, version string
-		want          bool
+		name, version    string
+		setServedVersion bool
 	}{
 		{"the best version is read", "v1", true},
 		{"an older version is read", "v1beta1", true},
@@ -62,10 +64,10 @@ func TestOptionalKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			passed := len(seen)
-			if (passed > 0) != c.want {
+			if (passed > 0) != c.setServedVersion {
 				t.Fatalf("%d bundles were passed on", passed)
 			}
-			if c.want {
+			if c.setServedVersion {
 				object, ok := (<-seen).Object.(*certificatesv1.ClusterTrustBundle)
 				if !ok || object.Spec.TrustBundle != bundle {
 					t.Errorf("got %+v", object)

@@ -52,7 +52,7 @@ func TestOwnedObjects(t *testing.T) {
 	labelled := ownedObject(ours)
 	labelled.Labels = map[string]string{"c": "d"}
 	source.Modify(labelled)
-	source.Modify(ownedObject(ours, wrote("somebody", "", "{b}", metav1.ManagedFieldsOperationUpdate)))
+	source.Modify(ownedObject(ours, wrote("other", "", "{b}", metav1.ManagedFieldsOperationUpdate)))
 	if got := next(); got != "Service shop/edge 2 gone=false" {
 		t.Fatalf("after a change of nothing and one of fields: %s", got)
 	}
@@ -65,7 +65,9 @@ func TestOwnedObjects(t *testing.T) {
 func TestAMissedDeletionOfAnOwnedObject(t *testing.T) {
 	t.Parallel()
 	var got []Owned
-	ownedHandler("Service", func(o Owned) { got = append(got, o) }).OnDelete(toolscache.DeletedFinalStateUnknown{Key: "shop/edge", Obj: ownedObject()})
+	ownedHandler("Service", func(o Owned) { got = append(got, o) }).OnDelete(toolscache.DeletedFinalStateUnknown{
+		Key: "shop/edge", Obj: ownedObject(),
+	})
 	if len(got) != 1 || !got[0].Gone || got[0].Object.Name != "edge" {
 		t.Errorf("got %v", got)
 	}
@@ -74,7 +76,9 @@ func TestAMissedDeletionOfAnOwnedObject(t *testing.T) {
 func TestTrimOwned(t *testing.T) {
 	t.Parallel()
 	ours := wrote("gatewright", "", "{a}", metav1.ManagedFieldsOperationApply)
-	object := ownedObject(ours, wrote("kubectl", "", "{b}", metav1.ManagedFieldsOperationUpdate), wrote("kubelet", "status", "{c}", metav1.ManagedFieldsOperationUpdate))
+	object := ownedObject(ours, wrote("kubectl", "", "{b}", metav1.ManagedFieldsOperationUpdate), wrote(
+		"kubelet", "status", "{c}", metav1.ManagedFieldsOperationUpdate,
+	))
 	for range 2 {
 		if _, err := trimOwned(object); err != nil {
 			t.Fatal(err)

@@ -18,8 +18,7 @@ import (
 // Event is a change as an informer saw it.
 type Event struct {
 	store.Change
-	// StatusOnly says that nothing changed that is read, so the change need not go into the store: whoever keeps the object's status looks
-	// again.
+	// StatusOnly is true if nothing changed that is read. The change need not go into the store: only the status writer needs it.
 	StatusOnly bool
 }
 
@@ -31,28 +30,28 @@ type Watcher struct {
 	informers cache.Informers
 	log       *slog.Logger
 	sink      func(Event)
-	// feeds has one for each kind that a definition brings, by the name of that definition.
-	feeds map[string]*feed
+	// watchers has one for each kind that a CustomResourceDefinition defines, by the name of that definition.
+	watchers map[string]*kindWatcher
 	// optional has one for each kind of Kubernetes itself that may not be served.
-	optional []*feed
-	// patience is for how long the start waits for each kind that is watched on demand.
-	patience time.Duration
+	optional []*kindWatcher
+	// startTimeout is for how long the start waits for each kind that is watched on demand.
+	startTimeout time.Duration
 }
 
-// demandPatience is much longer than it takes to read all nodes, and short for a start.
-const demandPatience = 10 * time.Second
+// demandTimeout is much longer than it takes to read all nodes, and short for a start.
+const demandTimeout = 10 * time.Second
 
-// New returns a Watcher of a cache, which must be running, or be started by somebody else. Changes of one kind reach the sink one after
+// New returns a Watcher of a cache, which must be running, or be started by the caller. Changes of one kind reach the sink one after
 // the other and in order; those of different kinds come from different goroutines.
 func New(informers cache.Informers, log *slog.Logger, sink func(Event)) *Watcher {
-	w := &Watcher{informers: informers, log: log, sink: sink, feeds: map[string]*feed{}, patience: demandPatience}
+	w := &Watcher{informers: informers, log: log, sink: sink, watchers: map[string]*kindWatcher{}, startTimeout: demandTimeout}
 	for _, kind := range store.Kinds {
 		if kind.Served == store.Always {
 			continue
 		}
-		f := newFeed(watched{kind}, informers, log, sink)
+		f := newKindWatcher(watched{kind}, informers, log, sink)
 		if kind.Served == store.ByDefinition {
-			w.feeds[kind.Definition()] = f
+			w.watchers[kind.Definition()] = f
 		} else {
 			w.optional = append(w.optional, f)
 		}
@@ -87,7 +86,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		}
 	}
 	for _, f := range w.inOrder() {
-		if !w.settle(ctx, f) {
+		if !w.waitSynced(ctx, f) {
 			missing = append(missing, string(f.kind.Kind))
 		}
 	}
@@ -97,22 +96,22 @@ func (w *Watcher) Start(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for a kind. One that is watched on demand has little time: it may be that we have no right to read it, and nothing but what
-// asked for it needs it.
-func (w *Watcher) settle(ctx context.Context, f *feed) bool {
+// waitSynced waits for a kind. One that is watched on demand has little time: it may be that we have no right to read it, and nothing
+// but what asked for it needs it.
+func (w *Watcher) waitSynced(ctx context.Context, f *kindWatcher) bool {
 	if f.kind.NeededBy == nil {
-		return f.settle(ctx)
+		return f.waitSynced(ctx)
 	}
-	brief, cancel := context.WithTimeout(ctx, w.patience)
+	brief, cancel := context.WithTimeout(ctx, w.startTimeout)
 	defer cancel()
-	if f.settle(brief) {
+	if f.waitSynced(brief) {
 		return true
 	}
 	if ctx.Err() != nil {
 		return false
 	}
 	f.log.Warn("a kind is not read yet, going on without it; see whether Gatewright has the right to list and to watch it",
-		"resource", f.kind.Definition(), "waited", w.patience)
+		"resource", f.kind.Definition(), "waited", w.startTimeout)
 	return true
 }
 
@@ -125,7 +124,7 @@ func (w *Watcher) listen(ctx context.Context) (map[store.Kind]toolscache.DoneChe
 		}
 		kind, sink := watched{d}, w.demanding(w.sink)
 		if kind.Kind == store.CustomResourceDefinition {
-			sink = w.define
+			sink = w.onCRD
 		}
 		informer, err := kind.informer(ctx, w.informers, kind.Object)
 		if err != nil {
@@ -151,27 +150,27 @@ func (w *Watcher) Missing() []store.Kind {
 	return missing
 }
 
-// define takes an event of a definition. Only those of the Gateway API are judged by others; ours are looked at here, and those of other
+// onCRD takes an event of a definition. Only those of the Gateway API are evaluated by others; ours are looked at here, and those of other
 // APIs are of no interest.
-func (w *Watcher) define(e Event) {
+func (w *Watcher) onCRD(e Event) {
 	definition, _ := e.Object.(*apiextensionsv1.CustomResourceDefinition)
-	f, fed := w.feeds[e.Key]
-	if (definition == nil || ofGatewayAPI(definition)) && (!fed || f.kind.OfGatewayAPI()) {
+	f, known := w.watchers[e.Key]
+	if (definition == nil || ofGatewayAPI(definition)) && (!known || f.kind.OfGatewayAPI()) {
 		w.sink(e)
 	}
-	if fed {
-		f.want(f.kind.ServedVersion(definition))
+	if known {
+		f.setServedVersion(f.kind.ServedVersion(definition))
 	}
 }
 
-func (w *Watcher) inOrder() []*feed {
-	feeds := make([]*feed, 0, len(w.feeds))
-	for _, custom := range store.Customs {
-		if f, ok := w.feeds[custom.Definition()]; ok {
-			feeds = append(feeds, f)
+func (w *Watcher) inOrder() []*kindWatcher {
+	watchers := make([]*kindWatcher, 0, len(w.watchers))
+	for _, custom := range store.CRDKinds {
+		if f, ok := w.watchers[custom.Definition()]; ok {
+			watchers = append(watchers, f)
 		}
 	}
-	return append(feeds, w.optional...)
+	return append(watchers, w.optional...)
 }
 
 func unfinished(ctx context.Context, kind store.Kind, synced map[store.Kind]toolscache.DoneChecker) []string {
@@ -235,7 +234,7 @@ func (k watched) handler(sink func(Event)) toolscache.ResourceEventHandler {
 func (k watched) pass(sink func(Event), object client.Object, statusOnly bool) {
 	typed, err := k.typed(object)
 	if err != nil || store.Unreadable(object) != "" && !k.PassUnreadable {
-		// An object that can not be read is none.
+		// An object that cannot be read is none.
 		sink(Event{Change: store.Change{Kind: k.Kind, Key: store.KeyOf(object)}})
 		return
 	}

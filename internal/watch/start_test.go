@@ -88,8 +88,8 @@ func TestStartReturnsAfterTheSinkHasSeenEverything(t *testing.T) {
 		<-time.After(time.Millisecond) // a sink that takes its time
 		seen.Add(1)
 	}).Start(t.Context())
-	if got, want := int(seen.Load()), each*kinds; err != nil || got != want {
-		t.Errorf("the sink had seen %d of %d objects; error: %v", got, want, err)
+	if got, setServedVersion := int(seen.Load()), each*kinds; err != nil || got != setServedVersion {
+		t.Errorf("the sink had seen %d of %d objects; error: %v", got, setServedVersion, err)
 	}
 }
 
@@ -104,10 +104,10 @@ func TestStartPassesChanges(t *testing.T) {
 	<-events
 	<-events
 
-	step := func(do func(), want string) {
+	step := func(do func(), setServedVersion string) {
 		t.Helper()
 		do()
-		if diff := cmp.Diff(want, spell(<-events)); diff != "" {
+		if diff := cmp.Diff(setServedVersion, spell(<-events)); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)
 		}
 	}
@@ -150,7 +150,7 @@ func TestADeletionThatTheWatchMissedIsPassed(t *testing.T) {
 	}
 }
 
-func TestStartNamesTheKindThatCanNotBeWatched(t *testing.T) {
+func TestStartNamesTheKindThatCannotBeWatched(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.refuse = errors.New("connection refused")

@@ -10,9 +10,9 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// trimming makes an informer drop what nobody reads before it keeps an object: what every kind carries for its writers, and what trim
-// takes away if it is not nil. An informer may show an object a second time that others already read, so trim must write only where there is
-// something to take away.
+// trimming makes an informer drop what is never read before it keeps an object: what every kind carries for its writers, and what trim
+// takes away if it is not nil. An informer may show an object a second time that others already read, so trim must write only where
+// there is something to take away.
 func trimming(trim func(store.Object)) toolscache.TransformFunc {
 	return func(seen any) (any, error) {
 		object, ok := seen.(client.Object)

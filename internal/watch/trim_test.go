@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -27,33 +28,50 @@ func TestTrim(t *testing.T) {
 	status := gwv1.GatewayStatus{Conditions: []metav1.Condition{{Type: "Accepted"}}}
 
 	cases := []struct {
-		name      string
-		transform toolscache.TransformFunc
-		in, want  any
+		name                 string
+		transform            toolscache.TransformFunc
+		in, setServedVersion any
 	}{
 		{
 			name: "a Gateway keeps its version, annotations and status", transform: CacheOptions(Scope{}).DefaultTransform,
-			in:   &gwv1.Gateway{ObjectMeta: full, Status: status},
-			want: &gwv1.Gateway{ObjectMeta: annotated, Status: status},
+			in:               &gwv1.Gateway{ObjectMeta: full, Status: status},
+			setServedVersion: &gwv1.Gateway{ObjectMeta: annotated, Status: status},
 		},
 		{
 			name: "a Secret keeps only what is served", transform: transformOf[*corev1.Secret](t),
-			in:   &corev1.Secret{ObjectMeta: full, Data: map[string][]byte{"tls.crt": {1}, "tls.key": {2}, "ca.crt": {3}, "keystore.jks": {4}}},
-			want: &corev1.Secret{ObjectMeta: trimmed, Data: map[string][]byte{"tls.crt": {1}, "tls.key": {2}, "ca.crt": {3}}},
+			in: &corev1.Secret{ObjectMeta: full, Data: map[string][]byte{
+				"tls.crt": {1}, "tls.key": {2}, "ca.crt": {3}, "keystore.jks": {4},
+			}},
+			setServedVersion: &corev1.Secret{ObjectMeta: trimmed, Data: map[string][]byte{"tls.crt": {1}, "tls.key": {2}, "ca.crt": {3}}},
 		},
 		{
 			name: "a Namespace keeps its labels", transform: transformOf[*corev1.Namespace](t),
-			in:   &corev1.Namespace{ObjectMeta: full},
-			want: &corev1.Namespace{ObjectMeta: trimmed},
+			in:               &corev1.Namespace{ObjectMeta: full},
+			setServedVersion: &corev1.Namespace{ObjectMeta: trimmed},
 		},
 		{
 			name: "an EndpointSlice keeps where its endpoints are", transform: transformOf[*discoveryv1.EndpointSlice](t),
-			in:   &discoveryv1.EndpointSlice{ObjectMeta: full, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, Zone: new("a"), TargetRef: &corev1.ObjectReference{}}}},
-			want: &discoveryv1.EndpointSlice{ObjectMeta: trimmed, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, Zone: new("a")}}},
+			in: &discoveryv1.EndpointSlice{ObjectMeta: full, Endpoints: []discoveryv1.Endpoint{{
+				Addresses: []string{"10.0.0.1"}, Zone: new("a"), TargetRef: &corev1.ObjectReference{},
+			}}},
+			setServedVersion: &discoveryv1.EndpointSlice{ObjectMeta: trimmed, Endpoints: []discoveryv1.Endpoint{{
+				Addresses: []string{"10.0.0.1"}, Zone: new("a"),
+			}}},
+		},
+		{
+			name: "an EndpointSlice of the rate limit service keeps its pods", transform: transformOf[*discoveryv1.EndpointSlice](t),
+			in: &discoveryv1.EndpointSlice{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{discoveryv1.LabelServiceName: ir.RateLimitServiceName}},
+				Endpoints:  []discoveryv1.Endpoint{{TargetRef: &corev1.ObjectReference{Name: "pod"}}},
+			},
+			setServedVersion: &discoveryv1.EndpointSlice{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{discoveryv1.LabelServiceName: ir.RateLimitServiceName}},
+				Endpoints:  []discoveryv1.Endpoint{{TargetRef: &corev1.ObjectReference{Name: "pod"}}},
+			},
 		},
 		{
 			name: "what is no object passes", transform: transformOf[*corev1.Secret](t),
-			in: toolscache.DeletedFinalStateUnknown{Key: "a/b"}, want: toolscache.DeletedFinalStateUnknown{Key: "a/b"},
+			in: toolscache.DeletedFinalStateUnknown{Key: "a/b"}, setServedVersion: toolscache.DeletedFinalStateUnknown{Key: "a/b"},
 		},
 	}
 	for _, c := range cases {
@@ -63,7 +81,7 @@ func TestTrim(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.setServedVersion, got); diff != "" {
 				t.Errorf("trimmed (-want +got):\n%s", diff)
 			}
 		})
@@ -95,9 +113,13 @@ func TestCacheHoldsOnlyWhatIsRead(t *testing.T) {
 			selectors[string(kindOf(t, object))] = options.Label.String()
 		}
 	}
-	want := map[string]string{"Deployment": "app.kubernetes.io/managed-by=gatewright", "DaemonSet": "app.kubernetes.io/managed-by=gatewright"}
-	want[string(store.Secret)] = "type=kubernetes.io/tls"
-	if diff := cmp.Diff(want, selectors); diff != "" {
+	setServedVersion := map[string]string{
+		"Deployment": "app.kubernetes.io/managed-by=gatewright", "DaemonSet": "app.kubernetes.io/managed-by=gatewright",
+	}
+	setServedVersion[string(store.Secret)] = "type!=kubernetes.io/service-account-token,type!=kubernetes.io/dockerconfigjson," +
+		"type!=kubernetes.io/dockercfg,type!=kubernetes.io/basic-auth,type!=kubernetes.io/ssh-auth,type!=bootstrap.kubernetes.io/token," +
+		"type!=helm.sh/release.v1"
+	if diff := cmp.Diff(setServedVersion, selectors); diff != "" {
 		t.Errorf("selectors (-want +got):\n%s", diff)
 	}
 }

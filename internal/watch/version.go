@@ -61,7 +61,7 @@ func (w *Watcher) Statuses(reader client.Reader, writer client.StatusClient) *St
 
 // Get implements [client.Reader]. An object of a kind that is not served is not found.
 func (s *Statuses) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
-	f := s.watcher.feedOf(object)
+	f := s.watcher.watcherOf(object)
 	if f == nil {
 		return s.Reader.Get(ctx, key, object, opts...)
 	}
@@ -91,7 +91,7 @@ type statusWriter struct {
 
 // Patch implements [client.SubResourceWriter].
 func (s statusWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	f := s.watcher.feedOf(object)
+	f := s.watcher.watcherOf(object)
 	if f == nil {
 		return s.SubResourceWriter.Patch(ctx, object, patch, opts...)
 	}
@@ -112,9 +112,9 @@ func (s statusWriter) Patch(ctx context.Context, object client.Object, patch cli
 	return retype(loose, object)
 }
 
-// feedOf finds the feed of an object's kind, if that may come and go.
-func (w *Watcher) feedOf(object client.Object) *feed {
-	for _, f := range w.feeds {
+// watcherOf finds the watcher of an object's kind, if that may come and go.
+func (w *Watcher) watcherOf(object client.Object) *kindWatcher {
+	for _, f := range w.watchers {
 		if reflect.TypeOf(f.kind.Object) == reflect.TypeOf(object) {
 			return f
 		}
@@ -123,7 +123,7 @@ func (w *Watcher) feedOf(object client.Object) *feed {
 }
 
 // reading is the version that objects come from.
-func (f *feed) reading() string {
+func (f *kindWatcher) reading() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.current == nil {

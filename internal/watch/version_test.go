@@ -18,7 +18,7 @@ import (
 func TestStatusIsWrittenInTheVersionThatIsServed(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, store.TLSRoute)
-	c.define(store.TLSRoute, "v1alpha2")
+	c.onCRD(store.TLSRoute, "v1alpha2")
 	w, _ := watching(t, c)
 	route := &unstructured.Unstructured{}
 	route.SetGroupVersionKind(schema.GroupVersionKind{Group: gwv1.GroupName, Version: "v1alpha2", Kind: "TLSRoute"})

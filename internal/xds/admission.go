@@ -11,22 +11,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// errExpired ends a stream before its proof does. A proxy connects again with the token that has taken its place.
+// errExpired ends a stream before its token expires. The proxy connects again with the current token.
 var errExpired = status.Error(codes.Unauthenticated, "the token that opened this stream is at its end; connect again with the current one")
 
 type identityKey struct{}
 
-// nodeKey is where the context of a call has the node that the caller runs on.
+// nodeKey is the context key of the node that the caller runs on.
 type nodeKey struct{}
 
-// identityOf is who makes a call that was admitted.
+// identityOf returns the identity of the caller of an admitted call.
 func identityOf(ctx context.Context) Identity {
 	identity, _ := ctx.Value(identityKey{}).(Identity)
 	return identity
 }
 
-// admitStream and admitCall stand before everything that is registered, so nothing is open by oversight. A stream ends before the proof
-// that opened it.
+// admitStream and admitCall intercept every call, so none is open by oversight. A stream ends before the token that opened it expires.
 func (s *Server) admitStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	ctx, cancel, err := s.admit(stream.Context())
 	if err != nil {
@@ -65,12 +64,12 @@ func (s *Server) admit(ctx context.Context) (_ context.Context, _ context.Cancel
 	proof, err := s.authenticate(ctx)
 	if err != nil {
 		if status.Code(err) == codes.Unavailable {
-			hangUp(ctx)
+			closeConnection(ctx)
 		}
 		if status.Code(err) == codes.Unauthenticated {
-			delay(ctx, refusalDelay)
+			delay(ctx, rejectionDelay)
 		}
-		return nil, nil, s.turnAway(err)
+		return nil, nil, s.reject(err)
 	}
 	ctx = context.WithValue(context.WithValue(ctx, identityKey{}, proof.Identity), nodeKey{}, proof.Node)
 	ctx, cancel := context.WithDeadlineCause(ctx, s.end(proof.Expires), errExpired)
@@ -85,32 +84,32 @@ func (s *Server) authenticate(ctx context.Context) (Proof, error) {
 	return s.authenticator.Authenticate(ctx, token) //nolint:wrapcheck // it is a status, which the caller is shown
 }
 
-func (s *Server) turnAway(err error) error {
-	s.metrics.turnedAway.WithLabelValues(status.Code(err).String()).Inc()
-	s.logger.Debug("caller turned away", "error", err)
+func (s *Server) reject(err error) error {
+	s.metrics.authRejections.WithLabelValues(status.Code(err).String()).Inc()
+	s.logger.Debug("caller rejected", "error", err)
 	return err
 }
 
-// end is when a stream ends that is opened now by a proof: at some time in the last fifth of what is left of it, when there is a new token
-// already. Proxies that were started together do not all come back together.
+// end returns when a stream that is opened now has to end: at a random time in the last fifth of the token's life, when there is a new
+// token already. So proxies that started together do not reconnect together.
 func (s *Server) end(expires time.Time) time.Time {
 	left := time.Until(expires)
 	return expires.Add(-time.Duration(s.random() * float64(left) / 5))
 }
 
-// admitted is a stream that knows whose it is, and that does not wait for ever for one who does not read.
+// admitted is a stream with an identity. It does not wait forever for a client that does not read.
 type admitted struct {
 	grpc.ServerStream
 	ctx context.Context
 	*Server
-	// unread is about how many bytes the other side may not have read.
+	// unread is the approximate number of bytes that the client may not have read.
 	unread int
 }
 
 // Context implements [grpc.ServerStream].
 func (a *admitted) Context() context.Context { return a.ctx }
 
-// RecvMsg implements [grpc.ServerStream]. It is called by a goroutine that nobody else watches.
+// RecvMsg implements [grpc.ServerStream]. Its goroutine has no other recovery from panics.
 func (a *admitted) RecvMsg(message any) (err error) {
 	defer a.contain(identityOf(a.ctx), func() { err = errPanicked })
 	return a.ServerStream.RecvMsg(message) //nolint:wrapcheck // it is the inner one's
@@ -118,43 +117,43 @@ func (a *admitted) RecvMsg(message any) (err error) {
 
 // SendMsg implements [grpc.ServerStream]. It ends the connection when it takes too long.
 func (a *admitted) SendMsg(message any) error {
-	// gRPC takes the next message when the other side has read all but this much of the last one.
+	// gRPC accepts the next message when the client has read all but this much of the last one.
 	const ahead = 64 << 10
 	if m, ok := message.(proto.Message); ok {
 		a.unread = ahead + proto.Size(m)
 	}
-	defer time.AfterFunc(a.sendPatience, func() { a.giveUp("it does not read what it is sent") }).Stop()
+	defer time.AfterFunc(a.sendTimeout, func() { a.giveUp("it does not read what it is sent") }).Stop()
 	return a.ServerStream.SendMsg(message) //nolint:wrapcheck // it is the inner one's
 }
 
 func (a *admitted) giveUp(reason string) {
 	identity := identityOf(a.ctx)
-	a.logger.Info("the connection of a proxy is closed", "gateway", identity.Gateway, "pod", identity.Pod, "reason", reason)
-	hangUp(a.ctx)
+	a.logger.Info("the connection of a proxy is closed", "group", identity.Group.String(), "pod", identity.Pod, "reason", reason)
+	closeConnection(a.ctx)
 }
 
-// occupy counts the stream on its connection. The returned function ends that; it is told how the stream ended.
+// occupy counts the stream on its connection. The returned function ends that; its argument is how the stream ended.
 func (a *admitted) occupy() func(error) {
-	l, ok := lineOf(a.ctx)
+	l, ok := connInfoOf(a.ctx)
 	if !ok || l.accepted == nil {
 		return func(error) {}
 	}
 	l.accepted.began()
 	return func(err error) {
-		refused := err != nil && !errors.Is(err, errExpired)
-		if l.accepted.over(a.unread, refused) {
-			hangUp(a.ctx)
+		rejected := err != nil && !errors.Is(err, errExpired)
+		if l.accepted.over(a.unread, rejected) {
+			closeConnection(a.ctx)
 		}
 	}
 }
 
-// watch ends the connection if the stream is over and its handler does not return. The returned function ends the watch.
+// watch closes the connection if the stream is over and its handler does not return. The returned function ends the watch.
 func (a *admitted) watch() func() {
 	returned := make(chan struct{})
 	stop := context.AfterFunc(a.ctx, func() {
 		select {
 		case <-returned:
-		case <-time.After(endPatience):
+		case <-time.After(endTimeout):
 			a.giveUp("its stream is over, and it does not read what it was sent")
 		}
 	})

@@ -23,7 +23,7 @@ import (
 type expiring time.Duration
 
 func (e expiring) Authenticate(context.Context, string) (xds.Proof, error) {
-	return xds.Proof{Identity: xds.Identity{Gateway: group, Pod: pod}, Expires: time.Now().Add(time.Duration(e))}, nil
+	return xds.Proof{Identity: xds.Identity{Group: group, Pod: pod}, Expires: time.Now().Add(time.Duration(e))}, nil
 }
 
 func TestAStreamEndsInTheLastFifthOfItsToken(t *testing.T) {
@@ -33,11 +33,13 @@ func TestAStreamEndsInTheLastFifthOfItsToken(t *testing.T) {
 		from, to time.Duration
 	}{
 		"at the beginning of that": {1, 4 * time.Second, 5 * time.Second},
-		"at the end of that":       {0, 5 * time.Second, patience},
+		"at the end of that":       {0, 5 * time.Second, timeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, options{authenticator: expiring(5 * time.Second), prepare: func(s *xds.Server) { s.Roll(func() float64 { return tt.random }) }})
+			c := start(
+				t, options{authenticator: expiring(5 * time.Second), prepare: func(s *xds.Server) { s.Roll(func() float64 { return tt.random }) }},
+			)
 			p := c.connectWithoutReading(group)
 			began := time.Now()
 			_, err := p.stream.Recv()
@@ -111,11 +113,13 @@ func TestConnectionsWithoutAStreamAreLimited(t *testing.T) {
 	p.subscribe(clusterURL)
 	p.expect(clusterURL, nil, nil)
 	alive := func(connection net.Conn) bool {
-		_ = connection.SetDeadline(time.Now().Add(patience))
-		return tls.Client(connection, &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: c.ca.pool, ServerName: "localhost", NextProtos: []string{"h2"}}).Handshake() == nil
+		_ = connection.SetDeadline(time.Now().Add(timeout))
+		return tls.Client(
+			connection, &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: c.ca.pool, ServerName: "localhost", NextProtos: []string{"h2"}},
+		).Handshake() == nil
 	}
 	var connections []net.Conn
-	for range xds.MaxStrangers + 1 {
+	for range xds.MaxUnauthenticated + 1 {
 		connection, err := net.Dial("tcp", c.address)
 		if err != nil {
 			t.Fatal(err)
@@ -123,11 +127,11 @@ func TestConnectionsWithoutAStreamAreLimited(t *testing.T) {
 		t.Cleanup(func() { _ = connection.Close() })
 		connections = append(connections, connection)
 	}
-	if first, last := alive(connections[0]), alive(connections[xds.MaxStrangers]); !first || last {
+	if first, last := alive(connections[0]), alive(connections[xds.MaxUnauthenticated]); !first || last {
 		t.Errorf("the first connection is open: %v, the one too many: %v", first, last)
 	}
 	_ = connections[1].Close()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
 		connection, err := net.Dial("tcp", c.address)
 		if err != nil {
 			t.Fatal(err)
@@ -144,13 +148,13 @@ func TestConnectionsWithoutAStreamAreLimited(t *testing.T) {
 	p.expect(clusterURL, []string{"c1"}, nil)
 }
 
-// TestTokensCanNotBeTriedByTheThousand gives up each call at once, so that its stream is free for the next one.
-func TestTokensCanNotBeTriedByTheThousand(t *testing.T) {
+// TestTokensCannotBeTriedByTheThousand gives up each call at once, so that its stream is free for the next one.
+func TestTokensCannotBeTriedByTheThousand(t *testing.T) {
 	t.Parallel()
 	var tried atomic.Int64
 	c := start(t, options{authenticator: counting{&tried}})
 	client := discoveryv3.NewAggregatedDiscoveryServiceClient(c.dial("forged"))
-	const length = 2 * xds.RefusalDelay
+	const length = 2 * xds.RejectionDelay
 	for began := time.Now(); time.Since(began) < length; {
 		ctx, giveUp := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		if stream, err := client.DeltaAggregatedResources(ctx); err == nil {

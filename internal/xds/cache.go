@@ -7,37 +7,35 @@ import (
 
 // Cache holds what every proxy should have. It is safe for concurrent use.
 //
-// Locks are taken in this order: a group's, a stream's, the endpoint table's. None is held while bytes are assembled or sent, so neither a
-// big route table nor a slow proxy holds back anybody else.
+// Locks are taken in this order: a group's, a stream's, the endpoint table's. None is held while bytes are assembled or sent, so
+// neither a large route table nor a slow proxy delays others.
 type Cache struct {
 	opened    atomic.Bool
 	endpoints *endpointTable
 
 	mu     sync.Mutex
-	groups map[string]*group
+	groups map[GroupID]*group
 }
 
 // NewCache returns an empty cache, which is not open.
 func NewCache() *Cache {
-	return &Cache{endpoints: newEndpointTable(), groups: map[string]*group{}}
+	return &Cache{endpoints: newEndpointTable(), groups: map[GroupID]*group{}}
 }
 
-// Open lets proxies in. Call it when everything known at the start has been applied: a proxy that connects before would be told to remove
-// the rest.
+// Open admits proxies. Call it when everything known at the start has been applied. A proxy that connects before would remove the rest.
 func (c *Cache) Open() { c.opened.Store(true) }
 
-// Change sets or removes one resource of one Gateway.
+// Change sets or removes one resource of one group.
 type Change struct {
-	// Group is the Gateway, `<namespace>/<name>`.
-	Group string
-	// Type is any but Endpoints, which belong to no Gateway, and Scope, which is one of the ways in which virtual hosts travel.
+	Group GroupID
+	// Type is any but Endpoints, which belong to no group, and Scope, which is made from virtual hosts.
 	Type Type
 	Name string
 	// Table is the name of the RouteTable that a VirtualHost is part of.
 	Table string
-	// Endpoints is the name of the assignment that a Cluster takes its endpoints from, empty if it has none.
+	// Endpoints is the name of the load assignment of a Cluster, empty if it has none.
 	Endpoints string
-	// Tables and Secrets are what a Listener asks for before it serves, and Scopes says that it also asks for scopes.
+	// Tables and Secrets are what a Listener requests before it serves. Scopes reports that it also requests scopes.
 	Tables, Secrets []string
 	Scopes          bool
 	// Resource is the new content, nil to remove. The content of a RouteTable is a RouteConfiguration without virtual hosts.
@@ -46,48 +44,47 @@ type Change struct {
 	scope *scope
 }
 
-// Apply makes changes and tells the proxies of the Gateways concerned. All changes to one Gateway become visible together, and a proxy
-// learns of them in the order of the types, except that what is no longer needed is removed last. A change that sets what is already there
-// costs nothing.
+// Apply makes changes and notifies the proxies of the groups. All changes to one group become visible together. A proxy gets them in
+// the order of the types, except that removals come last. A change to the present content costs nothing.
 //
-// It returns the state that each of these Gateways is to have now, which [Observer.Holds] repeats when a proxy has it. A state is derived
-// from the content alone, so replicas that want the same call it by the same name.
-func (c *Cache) Apply(changes []Change) map[string]string {
-	byGroup := map[string][]Change{}
+// It returns the new state of each of these groups, which [Observer.Holds] reports when a proxy has acknowledged it. A state depends on
+// the content alone, so it has the same name in all replicas.
+func (c *Cache) Apply(changes []Change) map[GroupID]string {
+	byGroup := map[GroupID][]Change{}
 	for _, change := range changes {
 		byGroup[change.Group] = append(byGroup[change.Group], change)
 	}
-	states := make(map[string]string, len(byGroup))
-	for name, own := range byGroup {
-		states[name] = c.applyTo(name, own)
+	states := make(map[GroupID]string, len(byGroup))
+	for id, own := range byGroup {
+		states[id] = c.applyTo(id, own)
 	}
 	return states
 }
 
-func (c *Cache) applyTo(name string, changes []Change) string {
-	g := c.lockGroup(name)
+func (c *Cache) applyTo(id GroupID, changes []Change) string {
+	g := c.lockGroup(id)
 	defer c.unlockGroup(g)
 	g.apply(changes)
 	return g.state.String()
 }
 
-// ApplyEndpoints sets load assignments by name, or removes those that are nil, and tells only the proxies that follow them.
+// ApplyEndpoints sets load assignments by name, or removes those that are nil, and notifies only the proxies that subscribe to them.
 func (c *Cache) ApplyEndpoints(changes map[string]*Resource) {
 	for s, names := range c.endpoints.apply(changes) {
 		s.notifyEndpoints(names)
 	}
 }
 
-// PlaceNode says in which zone a node is, empty for none, and tells only the proxies there.
+// PlaceNode sets the zone of a node, empty for none, and notifies only the proxies there.
 func (c *Cache) PlaceNode(node, zone string) {
 	for s, names := range c.endpoints.place(node, zone) {
 		s.notifyEndpoints(names)
 	}
 }
 
-// Wants says whether what was refused is still what the proxies of a Gateway should have.
-func (c *Cache) Wants(groupName string, r Refusal) bool {
-	g := c.lockGroup(groupName)
+// Wants reports whether a NACKed version is still what the proxies of a group should have.
+func (c *Cache) Wants(id GroupID, r NACK) bool {
+	g := c.lockGroup(id)
 	defer c.unlockGroup(g)
 	switch r.Type {
 	case VirtualHost:
@@ -106,28 +103,28 @@ func (c *Cache) Wants(groupName string, r Refusal) bool {
 }
 
 // connect adds a stream to the group of its proxy.
-func (c *Cache) connect(s *stream, groupName string) {
-	g := c.lockGroup(groupName)
+func (c *Cache) connect(s *stream, id GroupID) {
+	g := c.lockGroup(id)
 	defer c.unlockGroup(g)
 	s.group = g
 	g.streams[s] = struct{}{}
 }
 
 func (c *Cache) disconnect(s *stream) {
-	g := c.lockGroup(s.group.name)
+	g := c.lockGroup(s.group.id)
 	defer c.unlockGroup(g)
 	delete(g.streams, s)
 	s.close()
 }
 
-// lockGroup returns the group of that name, locked.
-func (c *Cache) lockGroup(name string) *group {
+// lockGroup returns the group with that id, locked.
+func (c *Cache) lockGroup(id GroupID) *group {
 	for {
 		c.mu.Lock()
-		g, ok := c.groups[name]
+		g, ok := c.groups[id]
 		if !ok {
-			g = newGroup(name, c.endpoints)
-			c.groups[name] = g
+			g = newGroup(id, c.endpoints)
+			c.groups[id] = g
 		}
 		c.mu.Unlock()
 		g.mu.Lock()
@@ -143,7 +140,7 @@ func (c *Cache) unlockGroup(g *group) {
 	if g.empty() {
 		g.forgotten = true
 		c.mu.Lock()
-		delete(c.groups, g.name)
+		delete(c.groups, g.id)
 		c.mu.Unlock()
 	}
 	g.mu.Unlock()

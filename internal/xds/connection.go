@@ -10,20 +10,20 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// hangUpAfter is long enough for the answer to leave first, on a busy machine too.
-const hangUpAfter = 500 * time.Millisecond
+// closeDelay lets the answer leave first, on a busy machine too.
+const closeDelay = 500 * time.Millisecond
 
-// connections accepts connections, and limits those from each address that have no admitted stream. Others are limited by the streams of
+// connections accepts connections, and limits those of each address without an admitted stream. Others are limited by the streams of
 // their proxies.
 type connections struct {
 	net.Listener
 	mu sync.Mutex
-	// strangers counts the connections without an admitted stream by address.
-	strangers map[string]int
+	// unauthenticated counts the connections without an admitted stream by address.
+	unauthenticated map[string]int
 }
 
 func newConnections(listener net.Listener) *connections {
-	return &connections{Listener: listener, strangers: map[string]int{}}
+	return &connections{Listener: listener, unauthenticated: map[string]int{}}
 }
 
 // Accept implements [net.Listener].
@@ -42,7 +42,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// sourceOf is the address without the port.
+// sourceOf returns the address without the port.
 func sourceOf(address net.Addr) string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -51,16 +51,16 @@ func sourceOf(address net.Addr) string {
 	return host
 }
 
-// count changes how many strangers come from an address, and says whether these are not too many.
+// count changes the number of unauthenticated connections of an address, and reports whether it is within the limit.
 func (c *connections) count(address string, change int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.strangers[address] += change
-	count := c.strangers[address]
+	c.unauthenticated[address] += change
+	count := c.unauthenticated[address]
 	if count == 0 {
-		delete(c.strangers, address)
+		delete(c.unauthenticated, address)
 	}
-	return count <= maxStrangers
+	return count <= maxUnauthenticated
 }
 
 // connection is one that was accepted.
@@ -72,10 +72,10 @@ type connection struct {
 	done chan struct{}
 
 	mu sync.Mutex
-	// streams is how many admitted streams it has.
+	// streams is the number of its admitted streams.
 	streams int
 	closed  bool
-	// unread is how many bytes streams that are over may have left that the other side has not read.
+	// unread is the number of bytes that ended streams may have left unread.
 	unread int
 }
 
@@ -93,7 +93,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close() //nolint:wrapcheck // it is the inner one's
 }
 
-// began says that a stream was admitted.
+// began records an admitted stream.
 func (c *connection) began() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,67 +102,67 @@ func (c *connection) began() {
 	}
 }
 
-// over says that a stream has ended, how many bytes it may have left that the other side has not read, and whether it was refused. It says
-// whether the connection must end: gRPC keeps unread bytes for as long as there is a connection, and a proxy that is refused a stream may
-// not keep a connection for it.
-func (c *connection) over(unread int, refused bool) bool {
+// over records the end of a stream, with the number of bytes it may have left unread and whether it was rejected. It reports whether
+// the connection must be closed: gRPC keeps unread bytes for as long as the connection lives, and a proxy may not keep a connection for
+// rejected streams.
+func (c *connection) over(unread int, rejected bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unread += unread
 	end := c.unread > maxUnread
 	if c.streams--; c.streams == 0 && !c.closed {
-		end = !c.among.count(c.address, 1) || refused || end
+		end = !c.among.count(c.address, 1) || rejected || end
 	}
 	return end
 }
 
-// hangingUp is TLS whose connections are known to the calls that come on them.
-type hangingUp struct {
+// closableCreds is TLS that gives calls access to their connection.
+type closableCreds struct {
 	credentials.TransportCredentials
 }
 
 // ServerHandshake implements [credentials.TransportCredentials].
-func (h hangingUp) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (h closableCreds) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, info, err := h.TransportCredentials.ServerHandshake(raw)
 	if tls, ok := info.(credentials.TLSInfo); err == nil && ok {
 		accepted, _ := raw.(*connection)
-		info = line{TLSInfo: tls, secured: secured, accepted: accepted}
+		info = connInfo{TLSInfo: tls, secured: secured, accepted: accepted}
 	}
 	return secured, info, err //nolint:wrapcheck // it is the inner one's
 }
 
 // Clone implements [credentials.TransportCredentials].
-func (h hangingUp) Clone() credentials.TransportCredentials {
-	return hangingUp{h.TransportCredentials.Clone()}
+func (h closableCreds) Clone() credentials.TransportCredentials {
+	return closableCreds{h.TransportCredentials.Clone()}
 }
 
-type line struct {
+type connInfo struct {
 	credentials.TLSInfo
 	secured  net.Conn
 	accepted *connection
 }
 
-func lineOf(ctx context.Context) (line, bool) {
+func connInfoOf(ctx context.Context) (connInfo, bool) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return line{}, false
+		return connInfo{}, false
 	}
-	l, ok := p.AuthInfo.(line)
+	l, ok := p.AuthInfo.(connInfo)
 	return l, ok
 }
 
-// hangUp ends the connection of a call that can not be served here and now. A proxy tries again on the connection it has for as long as
-// there is one, and only with another does it find another replica.
-func hangUp(ctx context.Context) {
-	if l, ok := lineOf(ctx); ok {
-		time.AfterFunc(hangUpAfter, func() { _ = l.secured.Close() })
+// closeConnection closes the connection of a call that cannot be served here and now. A proxy retries on its connection for as long as
+// there is one. It finds another replica only with a new one.
+func closeConnection(ctx context.Context) {
+	if l, ok := connInfoOf(ctx); ok {
+		time.AfterFunc(closeDelay, func() { _ = l.secured.Close() })
 	}
 }
 
-// delay holds back the answer to a call while its connection is open. It does not end with the call: gRPC runs no more handlers than a
-// connection may have streams, so a caller that gives up its call and makes another has to wait all the same.
+// delay delays the answer to a call while its connection is open. It does not end with the call: gRPC runs no more handlers than a
+// connection may have streams, so a caller that cancels its call and makes another one still waits.
 func delay(ctx context.Context, duration time.Duration) {
-	l, ok := lineOf(ctx)
+	l, ok := connInfoOf(ctx)
 	if !ok || l.accepted == nil {
 		return
 	}

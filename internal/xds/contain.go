@@ -7,11 +7,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// errPanicked ends a stream for which the server panicked. All locks are released on the way, and the stream is taken out of its group, so
-// that others are served as before.
+// errPanicked ends a stream for which the server panicked. All locks are released, and the stream is removed from its group, so others
+// are served as before.
 var errPanicked = status.Error(codes.Internal, "the control plane failed to serve this stream; connect again")
 
-// contain is deferred around the work for one caller. A panic is logged and counted, and ends what it was about.
+// contain is deferred around the work for one caller. A panic is logged and counted, and ends that work.
 func (s *Server) contain(caller Identity, end func()) {
 	if p := recover(); p != nil {
 		s.panicked(caller, p)
@@ -21,10 +21,11 @@ func (s *Server) contain(caller Identity, end func()) {
 
 func (s *Server) panicked(caller Identity, p any) {
 	s.metrics.panics.Inc()
-	s.logger.Error("panic while a stream was served", "gateway", caller.Gateway, "pod", caller.Pod, "panic", p, "stack", string(debug.Stack()))
+	s.logger.Error("panic while a stream was served",
+		"group", caller.Group.String(), "pod", caller.Pod, "panic", p, "stack", string(debug.Stack()))
 }
 
-// contain is deferred where somebody who changes a Gateway works for one of its streams.
+// contain is deferred where a change of a group works for one of its streams.
 func (s *stream) contain() {
 	if s.panicked == nil {
 		return

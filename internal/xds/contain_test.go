@@ -51,7 +51,7 @@ func TestAPanicEndsTheStreamItIsAbout(t *testing.T) {
 				p.expect(clusterURL, nil, nil)
 				p.subscribe(listenerURL)
 				p.expect(listenerURL, nil, nil)
-				observer.expect(t, "connected "+group)
+				observer.expect(t, "connected "+group.String())
 				if name == pod || !observer.holds {
 					observer.expect(t, "holds "+name)
 				}
@@ -66,7 +66,7 @@ func TestAPanicEndsTheStreamItIsAbout(t *testing.T) {
 				if more || status.Code(bad.ended) != codes.Internal {
 					t.Errorf("the stream ended with %v", bad.ended)
 				}
-			case <-time.After(patience):
+			case <-time.After(timeout):
 				t.Fatal("the stream goes on")
 			}
 			c.wait("gatewright_xds_connected_proxies", 1)

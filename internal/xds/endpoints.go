@@ -6,30 +6,29 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 )
 
-// endpointTable holds the load assignments of the whole cluster, which groups share, and knows which group may see which and which
-// streams follow which.
+// endpointTable holds the load assignments of the whole cluster, which groups share. It knows which group may see which assignment, and
+// which streams subscribe to it.
 //
-// An assignment exists for a group exactly while one of the group's clusters names it. If nobody has published it yet, or it was
-// withdrawn, the group sees an assignment without endpoints: Envoy neither uses nor finishes warming a cluster before it has an answer,
-// and at start waits for all of them, so a name that nobody publishes must not stay unanswered. Whoever publishes an assignment before
-// the cluster that names it never lets a proxy see that gap.
+// An assignment exists for a group exactly while one of the group's clusters names it. Until it is published, or after it is removed,
+// the group sees an assignment without endpoints: Envoy waits for an answer before it uses a cluster, and at start for all of them, so
+// a name must not stay unanswered. An assignment that is published before the cluster that names it leaves no gap.
 type endpointTable struct {
 	mu          sync.RWMutex
 	assignments map[string]*Resource
-	// users counts, for each assignment and group, the clusters that name it.
-	users     map[string]map[*group]int
+	// referrers counts, for each assignment and group, the clusters that name it.
+	referrers map[string]map[*group]int
 	followers map[string]map[*stream]struct{}
-	// zones is in which zone each node is, as far as it is known, and local are the assignments that differ by place.
+	// zones has the zone of each node, if known, and local are the assignments that differ by place.
 	zones map[string]string
 	local set
-	// following counts, for each node, the assignments that streams of proxies there follow.
+	// following counts, for each node, the assignments that streams of proxies there subscribe to.
 	following map[string]int
 }
 
 func newEndpointTable() *endpointTable {
 	return &endpointTable{
 		assignments: map[string]*Resource{},
-		users:       map[string]map[*group]int{},
+		referrers:   map[string]map[*group]int{},
 		followers:   map[string]map[*stream]struct{}{},
 		zones:       map[string]string{},
 		local:       set{},
@@ -37,16 +36,15 @@ func newEndpointTable() *endpointTable {
 	}
 }
 
-// lookup returns what a proxy of a group that runs on a node sees under a name, nil if it may not see it. The node is empty for what those
-// see of whom it is not known.
+// lookup returns what a proxy of a group on a node sees under a name, nil if it may not see it. The node is empty if it is not known.
 func (e *endpointTable) lookup(g *group, name, node string) versioned {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	if e.users[name][g] == 0 {
+	if e.referrers[name][g] == 0 {
 		return nil
 	}
 	if assignment := e.assignments[name]; assignment != nil {
-		return &named{name: name, content: assignment.at(node, e.zones[node])}
+		return &namedResource{name: name, content: assignment.at(node, e.zones[node])}
 	}
 	return emptyAssignment(name)
 }
@@ -54,13 +52,13 @@ func (e *endpointTable) lookup(g *group, name, node string) versioned {
 func emptyAssignment(name string) versioned {
 	empty, err := NewResource(&endpointv3.ClusterLoadAssignment{ClusterName: name})
 	if err != nil {
-		// A name that has no wire format can not be asked for either.
+		// A name without a wire format cannot be requested either.
 		return nil
 	}
-	return &named{name: name, content: empty}
+	return &namedResource{name: name, content: empty}
 }
 
-// apply returns the streams that see one of the changes, and which.
+// apply returns the streams that see changes, with the changes that each sees.
 func (e *endpointTable) apply(changes map[string]*Resource) map[*stream][]string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +78,7 @@ func (e *endpointTable) apply(changes map[string]*Resource) map[*stream][]string
 			e.local[name] = struct{}{}
 		}
 		for s := range e.followers[name] {
-			if e.users[name][s.group] > 0 {
+			if e.referrers[name][s.group] > 0 {
 				affected[s] = append(affected[s], name)
 			}
 		}
@@ -107,7 +105,7 @@ func (e *endpointTable) place(node, zone string) map[*stream][]string {
 	affected := map[*stream][]string{}
 	for name := range e.local {
 		for s := range e.followers[name] {
-			if s.node == node && e.users[name][s.group] > 0 {
+			if s.node == node && e.referrers[name][s.group] > 0 {
 				affected[s] = append(affected[s], name)
 			}
 		}
@@ -115,26 +113,26 @@ func (e *endpointTable) place(node, zone string) map[*stream][]string {
 	return affected
 }
 
-// use records that one more cluster of a group names an assignment, and says whether the group could not see it before.
+// use records one more cluster of a group that names an assignment, and reports whether the group could not see it before.
 func (e *endpointTable) use(g *group, name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.users[name] == nil {
-		e.users[name] = map[*group]int{}
+	if e.referrers[name] == nil {
+		e.referrers[name] = map[*group]int{}
 	}
-	e.users[name][g]++
-	return e.users[name][g] == 1
+	e.referrers[name][g]++
+	return e.referrers[name][g] == 1
 }
 
-// release is the opposite of use. Nobody is told: the cluster goes away, and with it the proxy's interest.
+// release is the opposite of use. It notifies no stream: the proxy drops the subscription with the cluster.
 func (e *endpointTable) release(g *group, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.users[name][g]--; e.users[name][g] <= 0 {
-		delete(e.users[name], g)
+	if e.referrers[name][g]--; e.referrers[name][g] <= 0 {
+		delete(e.referrers[name], g)
 	}
-	if len(e.users[name]) == 0 {
-		delete(e.users, name)
+	if len(e.referrers[name]) == 0 {
+		delete(e.referrers, name)
 	}
 }
 

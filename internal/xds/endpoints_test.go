@@ -10,7 +10,7 @@ import (
 
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
-	t.Run("that nobody has published are empty until they come", func(t *testing.T) {
+	t.Run("that are not published are empty until they come", func(t *testing.T) {
 		t.Parallel()
 		c := start(t, options{})
 		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
@@ -40,12 +40,16 @@ func TestEndpoints(t *testing.T) {
 		c := start(t, options{})
 		known := versions(boot(t, c).again(endpointURL, "eds/c1"))
 		p := c.connect(group)
-		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: known})
+		p.send(
+			&discoveryv3.DeltaDiscoveryRequest{TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: known},
+		)
 		p.expect(endpointURL, []string{"eds/c1"}, nil)
 		p = c.connect(group)
 		p.subscribe(clusterURL)
 		p.expect(clusterURL, []string{"c1", "c2"}, nil)
-		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: known})
+		p.send(
+			&discoveryv3.DeltaDiscoveryRequest{TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: known},
+		)
 		p.hearsNothing()
 	})
 	t.Run("and secrets do not wait for clusters that wait for them", func(t *testing.T) {

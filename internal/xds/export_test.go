@@ -3,18 +3,18 @@ package xds
 import "time"
 
 const (
-	MaxReason         = maxReason
-	MaxUnknown        = maxUnknown
-	MaxUnknownBytes   = maxUnknownBytes
-	MaxUnanswered     = maxUnanswered
-	MaxStreamsOfProxy = maxStreamsOfProxy
-	MaxStrangers      = maxStrangers
-	MaxStreams        = maxStreams
-	RefusalDelay      = refusalDelay
+	MaxReason          = maxReason
+	MaxUnknown         = maxUnknown
+	MaxUnknownBytes    = maxUnknownBytes
+	MaxUnanswered      = maxUnanswered
+	MaxStreamsOfProxy  = maxStreamsOfProxy
+	MaxUnauthenticated = maxUnauthenticated
+	MaxStreams         = maxStreams
+	RejectionDelay     = rejectionDelay
 )
 
 // Hurry has the server give up earlier on those who do not read.
-func (s *Server) Hurry(patience time.Duration) { s.sendPatience = patience }
+func (s *Server) Hurry(timeout time.Duration) { s.sendTimeout = timeout }
 
 // Roll has streams end where chance would have it.
 func (s *Server) Roll(random func() float64) { s.random = random }
@@ -30,5 +30,5 @@ func (c *Cache) Followed() map[string]int {
 	return followed
 }
 
-// BeforeSearch is called whenever a stream is about to do the work of a search.
-func (s *Server) BeforeSearch(work func()) { s.beforeSearch = work }
+// BeforeBisection is called whenever a stream is about to do the work of a search.
+func (s *Server) BeforeBisection(work func()) { s.beforeBisection = work }

@@ -36,8 +36,8 @@ func TestTheFirstListenersOfAProxyAreItsOwn(t *testing.T) {
 	p.refuse(one, "no such thing")
 	p.expect(scopeURL, []string{"t1|c.example"}, nil)
 	p.expect(listenerURL, []string{"l1"}, nil)
-	judgeProbes(t, p)
-	j.expect(t, "connected "+group)
+	answerProbes(t, p)
+	j.expect(t, "connected "+group.String())
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 	// From then on listeners wait.
 	c.cache.Apply([]xds.Change{scopedListener(t, "changed")})

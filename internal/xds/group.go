@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// group is what the proxies of one Gateway should have, and the streams of these proxies.
+// group has the resources of one Gateway or shared fleet, and the streams of its proxies.
 type group struct {
-	name      string
+	id        GroupID
 	endpoints *endpointTable
 
 	mu sync.RWMutex
 	// resources holds all but Endpoints and RouteTable.
-	resources [wireTypes]map[string]*named
+	resources [wireTypes]map[string]*namedResource
 	tables    map[string]*routeTable
 	streams   map[*stream]struct{}
-	// state adds up what the proxies are to have: clusters, listeners and route tables, with their virtual hosts however they travel.
-	// Endpoints and secrets change without any of those.
+	// state is the sum of the digests of clusters, listeners and route tables with their virtual hosts. Endpoints and secrets change
+	// independently of them.
 	state digest
 	// forgotten is set when the cache has dropped the group.
 	forgotten bool
 }
 
-func newGroup(name string, endpoints *endpointTable) *group {
-	g := &group{name: name, endpoints: endpoints, tables: map[string]*routeTable{}, streams: map[*stream]struct{}{}}
+func newGroup(id GroupID, endpoints *endpointTable) *group {
+	g := &group{id: id, endpoints: endpoints, tables: map[string]*routeTable{}, streams: map[*stream]struct{}{}}
 	for t := range g.resources {
-		g.resources[t] = map[string]*named{}
+		g.resources[t] = map[string]*namedResource{}
 	}
 	return g
 }
@@ -43,7 +43,7 @@ func (g *group) empty() bool {
 	return true
 }
 
-// touched lists the names that are different now.
+// touched are the names that have changed.
 type touched [wireTypes]map[string]struct{}
 
 func (t *touched) add(typ Type, name string) {
@@ -68,7 +68,7 @@ func (g *group) apply(changes []Change) {
 		case Cluster, Secret, Listener:
 			g.change(change, &different)
 		default:
-			panic("xds: " + change.Type.String() + " is not a resource of a Gateway")
+			panic("xds: " + change.Type.String() + " is not a resource of a group")
 		}
 	}
 	for name := range different[RouteTable] {
@@ -91,7 +91,8 @@ func (g *group) changeTable(name string, different *touched, change func(*routeT
 	changed := change(table)
 	if changed {
 		different.add(RouteTable, name)
-		g.state = g.state.minus(digestOf(RouteTable.String()+"/"+name, before.String())).plus(digestOf(RouteTable.String()+"/"+name, table.sum.String()))
+		part := RouteTable.String() + "/" + name
+		g.state = g.state.minus(digestOf(part, before.String())).plus(digestOf(part, table.sum.String()))
 	}
 	if table.empty() {
 		delete(g.tables, name)
@@ -102,7 +103,7 @@ func (g *group) changeTable(name string, different *touched, change func(*routeT
 func (g *group) change(change Change, different *touched) {
 	resources := g.resources[change.Type]
 	before := resources[change.Name]
-	after := change.named()
+	after := change.resource()
 	if after != nil {
 		if before.Version() == after.Version() && before.endpoints == change.Endpoints {
 			return
@@ -121,14 +122,14 @@ func (g *group) change(change Change, different *touched) {
 	if before != nil && before.endpoints != "" {
 		g.endpoints.release(g, before.endpoints)
 	}
-	if before.seen().Version() != after.Version() {
+	if before.effective().Version() != after.Version() {
 		different.add(change.Type, change.Name)
 	}
 }
 
-// named is what a change sets, nil if it removes.
-func (c *Change) named() *named {
-	n := &named{name: c.Name, endpoints: c.Endpoints}
+// resource returns what a change sets, nil if it removes.
+func (c *Change) resource() *namedResource {
+	n := &namedResource{name: c.Name, endpoints: c.Endpoints}
 	switch {
 	case c.scope != nil:
 		n.content = c.scope
@@ -143,8 +144,8 @@ func (c *Change) named() *named {
 	return n
 }
 
-// replace brings the state up to date.
-func (g *group) replace(t Type, name string, before, after *named) {
+// replace updates the state.
+func (g *group) replace(t Type, name string, before, after *namedResource) {
 	part := t.String() + "/" + name
 	if before != nil {
 		g.state = g.state.minus(digestOf(part, before.Version()))
@@ -154,15 +155,15 @@ func (g *group) replace(t Type, name string, before, after *named) {
 	}
 }
 
-// refuse has proxies get the last good version of what one of them refused, unless another has taken it. It is called with the group
-// locked.
-func (g *group) refuse(t Type, name, version string) {
+// fallBack gives proxies the last good version of a NACKed resource, unless another proxy has acknowledged it. It is called with the
+// group locked.
+func (g *group) fallBack(t Type, name, version string) {
 	n := g.resources[t][name]
-	if n == nil || n.refused || n.good == nil || n.Version() != version || n.taken.Load() {
-		// Without a good version, which is not known after a restart, proxies that refuse it go on with what they have.
+	if n == nil || n.nacked || n.good == nil || n.Version() != version || n.acked.Load() {
+		// Without a good version, which is not known after a restart, proxies that NACK it keep what they have.
 		return
 	}
-	n.refused = true
+	n.nacked = true
 	var different touched
 	different.add(t, name)
 	for s := range g.streams {
@@ -181,25 +182,25 @@ func (g *group) lookup(t Type, name string) versioned {
 		}
 		return nil
 	default:
-		if n := g.resources[t][name].seen(); n != nil {
+		if n := g.resources[t][name].effective(); n != nil {
 			return n
 		}
 		return nil
 	}
 }
 
-// listeners are those that proxies see now. It is called with the group locked.
-func (g *group) listeners() []*named {
-	listeners := make([]*named, 0, len(g.resources[Listener]))
+// listeners returns those that proxies see now. It is called with the group locked.
+func (g *group) listeners() []*namedResource {
+	listeners := make([]*namedResource, 0, len(g.resources[Listener]))
 	for _, l := range g.resources[Listener] {
-		if seen := l.seen(); seen != nil {
+		if seen := l.effective(); seen != nil {
 			listeners = append(listeners, seen)
 		}
 	}
 	return listeners
 }
 
-// composedTables are the route tables as they are now. It is called with the group locked.
+// composedTables returns the route tables as they are now. It is called with the group locked.
 func (g *group) composedTables() map[string]*composedTable {
 	tables := make(map[string]*composedTable, len(g.tables))
 	for name, table := range g.tables {
@@ -210,5 +211,5 @@ func (g *group) composedTables() map[string]*composedTable {
 	return tables
 }
 
-// names lists everything of a type that has a wildcard. It is called with the group locked.
+// names returns everything of a type that has a wildcard. It is called with the group locked.
 func (g *group) names(t Type) iter.Seq[string] { return maps.Keys(g.resources[t]) }

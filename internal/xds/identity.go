@@ -11,28 +11,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is who is at the other end of a stream: a proxy of a Gateway, or a peer, which is another replica of the control plane. It is
-// proved when the stream opens and holds for its life.
+// Identity identifies the client of a stream: a proxy of a group, or a peer, which is another replica of the control plane. It is
+// authenticated when the stream opens, and does not change.
 type Identity struct {
-	// Gateway is the one that the proxy serves, `<namespace>/<name>`; empty for a peer.
-	Gateway string
+	// Group is the group whose resources the proxy gets, zero for a peer. Pods of the rate limit service have a group of their own.
+	Group GroupID
 	// Pod is the name of the pod.
 	Pod string
 }
 
-// Peer says that this is a replica of the control plane, and no proxy of any Gateway.
-func (i Identity) Peer() bool { return i.Gateway == "" }
+// Peer reports whether this is a replica of the control plane.
+func (i Identity) Peer() bool { return i.Group.IsZero() }
 
-// Proof is an identity and the end of what proves it.
+// Proof is an authenticated identity, with the expiry of its token.
 type Proof struct {
 	Identity
-	// Node is the name of the node that the pod runs on, empty if the cluster does not say.
+	// Node is the name of the pod's node, empty if the cluster does not report it.
 	Node    string
 	Expires time.Time
 }
 
-// Authenticator finds out whose a token is. Its errors are gRPC statuses, which the caller is shown: they say what to do, and hold
-// nothing secret.
+// Authenticator authenticates tokens. Its errors are gRPC statuses for the caller: they say what to do, and contain nothing secret.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (Proof, error)
 }
@@ -42,7 +41,7 @@ const (
 	bearerScheme     = "bearer "
 )
 
-// bearerToken is the token that came with a call; empty if there is none.
+// bearerToken returns the token of a call, empty if there is none.
 func bearerToken(ctx context.Context) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, authorizationKey)
 	if len(values) == 0 {
@@ -58,17 +57,19 @@ func bearerToken(ctx context.Context) (string, error) {
 	return strings.TrimSpace(value[len(bearerScheme):]), nil
 }
 
-// checkNode refuses what contradicts the identity. What a proxy says of itself proves nothing, so agreement gains it nothing either; but
-// one that was started as something else than it is must not go unnoticed.
+// checkNode rejects a node that contradicts the identity. Claims of a proxy prove nothing, but a proxy that was started with a wrong
+// configuration must be noticed.
 func (i Identity) checkNode(node *corev3.Node) error {
 	switch {
 	case node == nil:
 		return nil
 	case node.GetId() != i.Pod:
-		return status.Errorf(codes.PermissionDenied, "the node's id is %.100q, and the token is that of pod %q; start the proxy with --service-node=%s", node.GetId(), i.Pod, i.Pod)
-	case node.GetCluster() != i.Gateway:
-		return status.Errorf(codes.PermissionDenied, "the node's cluster is %.200q, and the token is that of a proxy of Gateway %q; start the proxy with the bootstrap of its own fleet",
-			node.GetCluster(), i.Gateway)
+		return status.Errorf(codes.PermissionDenied,
+			"the node's id is %.100q, and the token is that of pod %q; start the proxy with --service-node=%s", node.GetId(), i.Pod, i.Pod)
+	case node.GetCluster() != i.Group.String():
+		return status.Errorf(codes.PermissionDenied,
+			"the node's cluster is %.200q, and the token is that of a proxy of Gateway %q; start the proxy with the bootstrap of its own fleet",
+			node.GetCluster(), i.Group.String())
 	}
 	return nil
 }

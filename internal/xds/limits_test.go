@@ -24,8 +24,8 @@ func TestAStreamThatIsOverFollowsNoEndpoints(t *testing.T) {
 	p := boot(t, c)
 	p.subscribe(endpointURL, "*", "eds/unknown")
 	p.expect(endpointURL, nil, []string{"eds/unknown"})
-	p.hangUp()
-	for deadline := time.Now().Add(patience); len(c.cache.Followed()) > 0; time.Sleep(5 * time.Millisecond) {
+	p.disconnect()
+	for deadline := time.Now().Add(timeout); len(c.cache.Followed()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("a stream that is over follows %v", c.cache.Followed())
 		}
@@ -40,7 +40,7 @@ func TestTheReasonOfANACKIsClipped(t *testing.T) {
 	p := c.connect(group)
 	p.subscribe(clusterURL)
 	p.refuse(p.receive(), "c1: "+strings.Repeat("é", 1<<20))
-	j.expect(t, "connected "+group)
+	j.expect(t, "connected "+group.String())
 	refused := <-j
 	if len(refused) > xds.MaxReason+100 || !utf8.ValidString(refused) || !strings.HasPrefix(refused, "refused cluster  c1 []: ééé") {
 		t.Errorf("%d bytes were stored: %.100q", len(refused), refused)
@@ -57,12 +57,12 @@ func TestWhatAProxySaysOfASecretIsNotRepeated(t *testing.T) {
 	c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
 	p := c.connect(group)
 	p.subscribe(secretURL, "s1")
-	p.refuse(p.receive(), "s1: can not parse hunter2")
-	j.expect(t, "connected "+group)
+	p.refuse(p.receive(), "s1: cannot parse hunter2")
+	j.expect(t, "connected "+group.String())
 	if refused := <-j; !strings.HasPrefix(refused, "refused secret  s1 []: ") || strings.Contains(refused, "hunter2") {
 		t.Errorf("stored: %q", refused)
 	}
-	if text := log.String(); !strings.Contains(text, "proxy refused configuration") || strings.Contains(text, "hunter2") {
+	if text := log.String(); !strings.Contains(text, "proxy sent a NACK") || strings.Contains(text, "hunter2") {
 		t.Errorf("logged: %q", text)
 	}
 }
@@ -206,7 +206,7 @@ func TestTheStreamsOfAProxyAreLimited(t *testing.T) {
 		if more || status.Code(streams[0].ended) != codes.ResourceExhausted {
 			t.Errorf("the oldest stream ended with %v", streams[0].ended)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the oldest stream goes on")
 	}
 	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
@@ -228,7 +228,7 @@ func TestAProxyThatIsRefusedKeepsNoConnection(t *testing.T) {
 // expectNoConnection says that the connection of the proxy ends.
 func (p *proxy) expectNoConnection() {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), timeout)
 	defer cancel()
 	for state := p.connection.GetState(); state == connectivity.Ready; state = p.connection.GetState() {
 		if !p.connection.WaitForStateChange(ctx, state) {

@@ -8,10 +8,11 @@ import (
 	"slices"
 )
 
-// Places is what proxies in some places get instead of a resource, by the names of nodes and zones. A node counts before its zone.
+// Places are the variants of a resource for proxies in some places, by the names of nodes and zones. A node takes precedence over its
+// zone.
 type Places struct {
 	Nodes, Zones map[string]*Resource
-	// Elsewhere is for nodes that are not listed, nil if those get what their zone, or everybody, gets.
+	// Elsewhere is for nodes that are not listed, nil if these get the variant of their zone, or the resource itself.
 	Elsewhere *Resource
 }
 
@@ -21,7 +22,7 @@ type local struct {
 	version string
 }
 
-// In is the resource with what proxies in some places get instead. Only load assignments have that.
+// In returns the resource with variants for some places. Only load assignments have them.
 func (r *Resource) In(places Places) *Resource {
 	sum := sha256.New()
 	write := func(what, place string, resource *Resource) {
@@ -42,7 +43,7 @@ func (r *Resource) In(places Places) *Resource {
 	return &with
 }
 
-// Everywhere is the version of what proxies get wherever they are.
+// Everywhere is the version of the resource with all its variants.
 func (r *Resource) Everywhere() string {
 	if r.local == nil {
 		return r.version
@@ -50,7 +51,7 @@ func (r *Resource) Everywhere() string {
 	return r.local.version
 }
 
-// at is what a proxy gets on a node, whose zone is empty if it is not known, as is the node.
+// at returns the variant for a node and its zone, each empty if not known.
 func (r *Resource) at(node, zone string) *Resource {
 	if r.local == nil || node == "" {
 		return r

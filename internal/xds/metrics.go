@@ -13,10 +13,10 @@ type metrics struct {
 	responses *prometheus.CounterVec
 	resources *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
-	refusals  *prometheus.CounterVec
-	// turnedAway is by gRPC code.
-	turnedAway *prometheus.CounterVec
-	panics     prometheus.Counter
+	nacks     *prometheus.CounterVec
+	// authRejections is by gRPC code.
+	authRejections *prometheus.CounterVec
+	panics         prometheus.Counter
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -29,9 +29,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		responses: byType("responses_total", "Responses sent to proxies."),
 		resources: byType("resources_sent_total", "Resources sent to proxies, removals not counted."),
 		bytes:     byType("bytes_sent_total", "Bytes of the responses sent to proxies, before encryption."),
-		refusals:  byType("refusals_total", "Responses that a proxy refused."),
-		turnedAway: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "gatewright_xds_turned_away_total", Help: "Calls that proved no identity.",
+		nacks:     byType("nacks_total", "Responses that a proxy rejected."),
+		authRejections: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "gatewright_xds_auth_rejections_total", Help: "Calls that were rejected because they proved no identity.",
 		}, []string{"code"}),
 		panics: factory.NewCounter(prometheus.CounterOpts{
 			Name: "gatewright_xds_panics_total", Help: "Panics while a stream was served, which ended that stream. Each is a bug.",

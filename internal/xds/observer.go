@@ -1,42 +1,45 @@
 package xds
 
-// Observer is told what proxies do. Its methods must return at once and must not use the cache: they may be called while it is locked.
+// Observer receives the events of proxies. Its methods must return at once and must not use the cache: they may be called while it is
+// locked.
 type Observer interface {
 	// Connected and Disconnected come in pairs, one for each stream.
 	Connected(proxy Identity)
 	Disconnected(proxy Identity)
-	// Holds says that a proxy has acknowledged all of a state, as [Cache.Apply] named it, but for refused clusters, listeners and secrets.
+	// Holds reports that a proxy has acknowledged all of a state, as [Cache.Apply] named it, except for NACKed clusters, listeners and
+	// secrets.
 	Holds(proxy Identity, state string)
-	// Leaves says that a proxy is about to be sent something else than the state it holds.
+	// Leaves reports that a proxy is about to be sent another state than the one it holds.
 	Leaves(proxy Identity)
-	// Refused says what a proxy does not take.
-	Refused(proxy Identity, refusal Refusal)
+	// NACKed reports what a proxy rejects.
+	NACKed(proxy Identity, nack NACK)
 }
 
-// Refusal is the smallest thing found that a proxy does not take.
-type Refusal struct {
+// NACK is the smallest part of a configuration that a proxy was found to reject.
+type NACK struct {
 	Type Type
-	// Name is that of the resource; for a VirtualHost, its domain, and for a RouteTable that of the table, where nothing smaller was found to be the cause.
+	// Name is the name of the resource, or the domain of a VirtualHost. A NACK of a RouteTable names the table, if no part of it was found
+	// to be the culprit.
 	Name string
 	// Table is the route table that a VirtualHost is part of.
 	Table string
-	// Routes are the names of the routes of a VirtualHost that are refused; it is empty for other types.
+	// Routes are the names of the rejected routes of a VirtualHost; it is empty for other types.
 	Routes []string
-	// Filters says that it is the configuration of filters in the VirtualHost itself, and none of its routes.
+	// Filters reports that the proxy rejects the filter configuration of the VirtualHost itself, not a route.
 	Filters bool
-	// Together says that the proxy takes each of Routes alone, and not all of them.
+	// Together reports that the proxy accepts each of Routes alone, but not all of them.
 	Together bool
-	// Version is that of the resource. It is the same on every replica that wants the same.
+	// Version is that of the resource. It is the same in every replica that serves the same content.
 	Version string
-	// Reason is the proxy's own.
+	// Reason is the text of the proxy's NACK.
 	Reason string
 }
 
-// nobody does not look.
-type nobody struct{}
+// noObserver ignores all events.
+type noObserver struct{}
 
-func (nobody) Connected(Identity)        {}
-func (nobody) Disconnected(Identity)     {}
-func (nobody) Holds(Identity, string)    {}
-func (nobody) Leaves(Identity)           {}
-func (nobody) Refused(Identity, Refusal) {}
+func (noObserver) Connected(Identity)     {}
+func (noObserver) Disconnected(Identity)  {}
+func (noObserver) Holds(Identity, string) {}
+func (noObserver) Leaves(Identity)        {}
+func (noObserver) NACKed(Identity, NACK)  {}

@@ -16,11 +16,11 @@ import (
 // journal writes down what an Observer is told.
 type journal chan string
 
-func (j journal) Connected(p xds.Identity)           { j <- "connected " + p.Gateway }
-func (j journal) Disconnected(p xds.Identity)        { j <- "disconnected " + p.Gateway }
+func (j journal) Connected(p xds.Identity)           { j <- "connected " + p.Group.String() }
+func (j journal) Disconnected(p xds.Identity)        { j <- "disconnected " + p.Group.String() }
 func (j journal) Holds(_ xds.Identity, state string) { j <- "holds " + state }
 func (j journal) Leaves(xds.Identity)                {}
-func (j journal) Refused(_ xds.Identity, r xds.Refusal) {
+func (j journal) NACKed(_ xds.Identity, r xds.NACK) {
 	note := ""
 	for word, is := range map[string]bool{" filters": r.Filters, " together": r.Together} {
 		if is {
@@ -38,7 +38,7 @@ func (j journal) expect(t *testing.T, want ...string) {
 			if got != w {
 				t.Fatalf("got %q, want %q", got, w)
 			}
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatalf("no %q", w)
 		}
 	}
@@ -49,7 +49,7 @@ func (j journal) nothing(t *testing.T) {
 	select {
 	case got := <-j:
 		t.Fatalf("unexpected %q", got)
-	case <-time.After(silence):
+	case <-time.After(quietPeriod):
 	}
 }
 
@@ -67,7 +67,7 @@ func booted(t *testing.T, j journal) (*control, *proxy) {
 	p.expect(clusterURL, []string{"c1"}, nil)
 	p.subscribe(listenerURL)
 	p.expect(listenerURL, []string{"l1"}, nil)
-	j.expect(t, "connected "+group)
+	j.expect(t, "connected "+group.String())
 	j.nothing(t) // the listener is acknowledged, but waits for its routes and its certificate
 	p.subscribe(routeURL, "t1")
 	p.expect(routeURL, []string{"t1"}, nil)
@@ -87,8 +87,8 @@ func TestAProxyHoldsAStateWhenItHasAcknowledgedAllThatItsListenersNeed(t *testin
 	j.nothing(t)
 	p.expect(routeURL, []string{"t1"}, nil)
 	j.expect(t, "holds "+state)
-	p.hangUp()
-	j.expect(t, "disconnected "+group)
+	p.disconnect()
+	j.expect(t, "disconnected "+group.String())
 }
 
 func TestAProxyOfAGatewayWithoutAnythingHoldsThat(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAProxyOfAGatewayWithoutAnythingHoldsThat(t *testing.T) {
 	p.expect(clusterURL, nil, nil)
 	p.subscribe(listenerURL)
 	p.expect(listenerURL, nil, nil)
-	j.expect(t, "connected "+group, "holds "+xds.EmptyState)
+	j.expect(t, "connected "+group.String(), "holds "+xds.EmptyState)
 }
 
 func TestAStateHasTheSameNameHoweverItWasReached(t *testing.T) {
@@ -139,7 +139,9 @@ func TestWhatIsRefusedTogetherIsSentAgainInHalves(t *testing.T) {
 	c, p := booted(t, j)
 	p.subscribe(secretURL, "s2", "s3", "s4", "s5")
 	p.expect(secretURL, nil, []string{"s2", "s3", "s4", "s5"})
-	c.cache.Apply([]xds.Change{secret(t, group, "s2", ""), secret(t, group, "s3", ""), secret(t, group, "s4", "bad"), secret(t, group, "s5", "")})
+	c.cache.Apply(
+		[]xds.Change{secret(t, group, "s2", ""), secret(t, group, "s3", ""), secret(t, group, "s4", "bad"), secret(t, group, "s5", "")},
+	)
 	all := p.receive()
 	check(t, all, secretURL, []string{"s2", "s3", "s4", "s5"}, nil)
 	p.refuse(all, "a bad one")
@@ -162,7 +164,7 @@ func TestWhatIsRefusedTogetherIsSentAgainInHalves(t *testing.T) {
 	if len(seen) != 3 {
 		t.Errorf("the refused secret was sent three times, with %d contents", len(seen))
 	}
-	j.expect(t, "refused secret  s4 []: the proxy refused it; its reason is not repeated, since it may quote the secret")
+	j.expect(t, "refused secret  s4 []: the proxy rejected it (NACK); its reason is not repeated, since it may quote the secret")
 }
 
 func TestNothingIsRemovedThatARefusedTableWasToReplace(t *testing.T) {
@@ -184,8 +186,8 @@ func TestNothingIsRemovedThatARefusedTableWasToReplace(t *testing.T) {
 	p.expect(clusterURL, nil, []string{"c1"})
 }
 
-// judgeProbes answers to probes as Envoy would if it did not take routes whose name has `bad` in it, until they are removed.
-func judgeProbes(t *testing.T, p *proxy) int {
+// answerProbes answers probes as Envoy would if it did not take routes whose name has `bad` in it, until they are removed.
+func answerProbes(t *testing.T, p *proxy) int {
 	t.Helper()
 	for rounds := 1; ; rounds++ {
 		response := p.receive()
@@ -229,7 +231,7 @@ func TestTheRouteThatSpoilsATableIsFound(t *testing.T) {
 	}
 	c.cache.Apply(changes)
 	p.refuse(p.receive(), "no such thing")
-	if rounds := judgeProbes(t, p); rounds > 8 {
+	if rounds := answerProbes(t, p); rounds > 8 {
 		t.Errorf("it took %d rounds", rounds)
 	}
 	j.expect(t, "refused virtual_host t1 700.example [HTTPRoute/shop/700.example/11/bad]: no such thing")
@@ -240,10 +242,12 @@ func TestTheFiltersThatSpoilAHostAreFound(t *testing.T) {
 	j := make(journal, 100)
 	c, p := scoped(t, j)
 	filters := map[string]*anypb.Any{"auth": {TypeUrl: "type.googleapis.com/bad"}}
-	message := &routev3.VirtualHost{Name: "b", Domains: []string{"b.example"}, Routes: []*routev3.Route{{Name: "HTTPRoute/shop/good/0"}}, TypedPerFilterConfig: filters}
+	message := &routev3.VirtualHost{
+		Name: "b", Domains: []string{"b.example"}, Routes: []*routev3.Route{{Name: "HTTPRoute/shop/good/0"}}, TypedPerFilterConfig: filters,
+	}
 	c.cache.Apply([]xds.Change{{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example", Resource: resource(t, message)}})
 	p.refuse(p.receive(), "no such thing")
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	j.expect(t, "refused virtual_host t1 b.example [] filters: no such thing")
 }
 
@@ -259,7 +263,7 @@ func TestAHostWhoseRoutesAreRefusedOnlyTogetherIsFound(t *testing.T) {
 	first := p.receive()
 	check(t, first, listenerURL, []string{"probe/0"}, nil)
 	p.refuse(first, "Error adding/updating listener(s) probe/0: no such thing\n")
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	j.expect(t, "refused virtual_host t1 a.example [HTTPRoute/shop/one/0 HTTPRoute/shop/two/0] together: no such thing")
 	j.nothing(t)
 	next := c.cache.Apply([]xds.Change{host(t, "a.example", "better")})[group]
@@ -282,7 +286,7 @@ func TestAStateThatComesBackIsReportedAgain(t *testing.T) {
 	p.expect(clusterURL, []string{"c1"}, nil)
 	p.subscribe(listenerURL)
 	p.expect(listenerURL, nil, nil)
-	j.expect(t, "connected "+group, "holds "+first)
+	j.expect(t, "connected "+group.String(), "holds "+first)
 	second := c.cache.Apply([]xds.Change{cluster(t, group, "c1", "other")})[group]
 	j.expect(t, "leaves")
 	other := p.receive()
@@ -296,13 +300,13 @@ func TestAStateThatComesBackIsReportedAgain(t *testing.T) {
 	j.expect(t, "holds "+first)
 }
 
-func TestWhatComesAfterARefusalCanBeRemoved(t *testing.T) {
+func TestWhatComesAfterANACKCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	j := make(journal, 100)
 	c, p := scoped(t, j)
 	c.cache.Apply([]xds.Change{host(t, "b.example", "bad"), removed(cluster(t, group, "c1", ""))})
 	p.refuse(p.receive(), "no such thing")
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), host(t, "a.example", "uses c2")})
 	p.expect(clusterURL, []string{"c2"}, nil)
 	p.expect(scopeURL, []string{"t1|a.example"}, nil)
@@ -320,6 +324,6 @@ func TestANACKNamesAResourceOnlyAtTheBeginningOfALine(t *testing.T) {
 	p := c.connect(group)
 	p.subscribe(clusterURL)
 	p.refuse(p.receive(), "Error adding/updating cluster(s) prod-shop/web: no such thing")
-	j.expect(t, "connected "+group, "refused cluster  prod-shop/web []: no such thing")
+	j.expect(t, "connected "+group.String(), "refused cluster  prod-shop/web []: no such thing")
 	j.nothing(t)
 }

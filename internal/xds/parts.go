@@ -2,40 +2,47 @@ package xds
 
 import "strings"
 
-// Delta xDS may say in several responses what could be said in one. So a response is cut into parts of moderate size, of which the next one
-// is handed over when the proxy has asked for something of the type or answered, which it does for each. A type is answered when all parts
-// are. A NACK of a part concerns that part.
+// Delta xDS allows to split a response. So a response is cut into parts of moderate size. The next part is sent when the proxy has
+// requested something of the type or answered, which it does for each part. A type is answered when all parts are. A NACK of a part
+// concerns that part.
 
 const (
-	// maxPart is how large a part of a response may be in bytes, unless it is one resource that is larger.
+	// maxPart is the maximum size of a part in bytes, unless one resource is larger.
 	maxPart = 4 << 20
-	// maxListeners is the same for listeners. They are cut only where there is no other way: Envoy takes over the port of a listener that
-	// leaves in the same response, and is ready to serve when it has the first response.
+	// maxScopes is the same for scopes. Envoy's main thread does nothing else while it reads a part, and a worker then frees what the part
+	// replaced before it serves the next request. See decision 25.
+	maxScopes = 512 << 10
+	// maxListeners is the same for listeners. They are cut only if there is no other way: Envoy takes over the port of a listener that is
+	// removed in the same response, and is ready to serve after the first response.
 	maxListeners = 128 << 20
-	// maxResource is how large a resource may be at all. Probes of it are a little larger together, and must be less than what gRPC sends.
+	// maxResource is the maximum size of a resource. Its probes are a little larger together, and must be below the limit of gRPC.
 	maxResource = 256 << 20
-	// envelope is about what the protocol adds to a resource: two lengths, a version and the URL of its type.
+	// envelope is about what the protocol adds to a resource: two lengths, a version and a type URL.
 	envelope = 160
 )
 
 func (t Type) partLimit() int {
-	if t == Listener {
+	switch t {
+	case Listener:
 		return maxListeners
+	case Scope:
+		return maxScopes
+	default:
+		return maxPart
 	}
-	return maxPart
 }
 
-// hand passes a response to the stream, or the first part of it.
-func (s *stream) hand(t Type, r *response) {
+// send passes a response to the stream, or its first part.
+func (s *stream) send(t Type, r *response) {
 	own := &s.subscriptions[t]
 	s.leaveOut(t, r)
 	r.salt = own.salt
 	own.parts = r.cut(t.partLimit())
-	s.handPart(t)
+	s.sendPart(t)
 }
 
-// handPart passes the next part of a response to the stream. Clusters are followed by their endpoints.
-func (s *stream) handPart(t Type) {
+// sendPart passes the next part of a response to the stream. Clusters are followed by their endpoints.
+func (s *stream) sendPart(t Type) {
 	own := &s.subscriptions[t]
 	part := own.parts[0]
 	if own.parts = own.parts[1:]; len(own.parts) == 0 {
@@ -44,20 +51,20 @@ func (s *stream) handPart(t Type) {
 	if t == Cluster {
 		s.repeatEndpoints(part)
 	}
-	own.hand(part)
+	own.send(part)
 	if t == Cluster {
 		s.serve(Endpoints)
 	}
 }
 
-// handRest goes on with a response that was cut.
-func (s *stream) handRest(t Type) {
+// sendRest continues a response that was cut.
+func (s *stream) sendRest(t Type) {
 	if own := &s.subscriptions[t]; len(own.parts) > 0 && own.open() {
-		s.handPart(t)
+		s.sendPart(t)
 	}
 }
 
-// cut gives the parts of a response: what it removes, and then what it brings. What makes a proxy judge probes is not cut.
+// cut returns the parts of a response: removals first, then resources. Responses with probes are not cut.
 func (r *response) cut(limit int) []*response {
 	total := 0
 	for _, name := range r.removed {
@@ -92,8 +99,8 @@ func (r *response) part() *response {
 	return part
 }
 
-// leaveOut takes out of a response what is too large to be sent at all. The proxy keeps what it has, as if it had refused that: to try
-// would end the stream, and the next one, for ever.
+// leaveOut removes resources that are too large to be sent from a response. The proxy keeps what it has, as if it had NACKed them. An
+// attempt would end the stream, and each one after it.
 func (s *stream) leaveOut(t Type, r *response) {
 	for _, resource := range r.resources {
 		if resource.size() <= maxResource {
@@ -104,19 +111,20 @@ func (s *stream) leaveOut(t Type, r *response) {
 			continue
 		}
 		name := resource.label()
-		s.logger.Error("resource is too large to be sent", "gateway", s.group.name, "type", t.String(), "name", name, "bytes", resource.size())
-		s.metrics.refusals.WithLabelValues(t.String()).Inc()
-		s.subscriptions[t].doubted[name] = resource.Version()
-		refusal := Refusal{Type: t, Name: name, Version: resource.Version(), Reason: "it is too large to be sent"}
+		s.logger.Error("resource is too large to be sent",
+			"group", s.group.id.String(), "type", t.String(), "name", name, "bytes", resource.size())
+		s.metrics.nacks.WithLabelValues(t.String()).Inc()
+		s.subscriptions[t].nacked[name] = resource.Version()
+		nack := NACK{Type: t, Name: name, Version: resource.Version(), Reason: "it is too large to be sent"}
 		if t == Scope {
-			refusal.Type = RouteTable
-			refusal.Name, _, _ = strings.Cut(name, scopeSeparator)
+			nack.Type = RouteTable
+			nack.Name, _, _ = strings.Cut(name, scopeSeparator)
 		}
-		s.observer.Refused(s.identity, refusal)
+		s.observer.NACKed(s.identity, nack)
 	}
 }
 
-// drop takes a resource out of a response.
+// drop removes a resource from a response.
 func (r *response) drop(resource versioned) {
 	kept := r.resources
 	r.resources, r.named, r.tables = nil, nil, nil

@@ -4,8 +4,9 @@ import (
 	"strings"
 )
 
-// partTree is a sorted map from name to Resource that is never changed in place: with and without return a new tree that shares all but O(log n) nodes with
-// the old one. So whoever holds a tree holds a snapshot, and can walk it in order without a lock and without sorting. The nil tree is empty.
+// partTree is a sorted map from name to Resource that is never changed in place: with and without return a new tree that shares all but
+// O(log n) nodes with the old one. So a tree is a snapshot, which can be read in order without a lock and without sorting. The nil tree
+// is empty.
 //
 // It is a treap. The priorities come from the names, so the shape does not depend on the order of changes.
 type partTree struct {
@@ -108,7 +109,7 @@ func (t *partTree) each(visit func(*Resource)) {
 	t.right.each(visit)
 }
 
-// changed visits the parts, in the order of their names, that another tree has not or has otherwise.
+// changed visits the parts, in the order of their names, that another tree lacks or has in another version.
 func (t *partTree) changed(other *partTree, visit func(name string, part *Resource)) {
 	if t == nil {
 		return

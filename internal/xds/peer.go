@@ -13,8 +13,10 @@ type peerWatcher struct {
 	typeURL  string
 }
 
-// CreateDeltaWatch refuses everything but the one type, and whoever says to be somebody else.
-func (p peerWatcher) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse) (func(), error) {
+// CreateDeltaWatch rejects requests for other types, and requests with the node of another pod.
+func (p peerWatcher) CreateDeltaWatch(
+	request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse,
+) (func(), error) {
 	if request.GetTypeUrl() != p.typeURL {
 		return nil, status.Errorf(codes.PermissionDenied, "a replica of the control plane is given no resources of type %q", request.GetTypeUrl())
 	}

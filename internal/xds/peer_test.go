@@ -7,6 +7,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 func TestAPeerSeesWhatIsForPeersAndNothingElse(t *testing.T) {
@@ -18,12 +20,15 @@ func TestAPeerSeesWhatIsForPeersAndNothingElse(t *testing.T) {
 	}{
 		{"what is for peers", &discoveryv3.DeltaDiscoveryRequest{TypeUrl: peerURL, Node: &corev3.Node{Id: pod}}, codes.OK},
 		{"what is for proxies", &discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, Node: &corev3.Node{Id: pod}}, codes.PermissionDenied},
-		{"as somebody else", &discoveryv3.DeltaDiscoveryRequest{TypeUrl: peerURL, Node: &corev3.Node{Id: "pod-2"}}, codes.PermissionDenied},
-		{"as a proxy", &discoveryv3.DeltaDiscoveryRequest{TypeUrl: peerURL, Node: &corev3.Node{Id: pod, Cluster: group}}, codes.PermissionDenied},
+		{"as another pod", &discoveryv3.DeltaDiscoveryRequest{TypeUrl: peerURL, Node: &corev3.Node{Id: "pod-2"}}, codes.PermissionDenied},
+		{
+			"as a proxy", &discoveryv3.DeltaDiscoveryRequest{TypeUrl: peerURL, Node: &corev3.Node{Id: pod, Cluster: group.String()}},
+			codes.PermissionDenied,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, options{}).connectWithoutReading("") // no Gateway: a peer
+			p := start(t, options{}).connectWithoutReading(xds.GroupID{}) // no Gateway: a peer
 			p.send(tt.request)
 			if _, err := p.stream.Recv(); status.Code(err) != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)

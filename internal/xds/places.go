@@ -13,7 +13,7 @@ import (
 var errReplaced = status.Errorf(codes.ResourceExhausted,
 	"this proxy has opened more than %d streams; this was the oldest", maxStreamsOfProxy)
 
-// places limits the streams of each proxy. The newest ones stay: a proxy whose connections broke without a word must be let in again.
+// places limits the streams of each proxy. The newest ones stay: a proxy whose connections broke must be able to connect again.
 type places struct {
 	mu sync.Mutex
 	by map[Identity][]*place
@@ -21,7 +21,7 @@ type places struct {
 
 type place struct{ end context.CancelCauseFunc }
 
-// take gives a stream a place. The returned function gives it back.
+// take gives a stream a place. The returned function frees it.
 func (p *places) take(proxy Identity, end context.CancelCauseFunc) func() {
 	own := &place{end: end}
 	p.mu.Lock()
@@ -30,9 +30,9 @@ func (p *places) take(proxy Identity, end context.CancelCauseFunc) func() {
 		p.by = map[Identity][]*place{}
 	}
 	p.by[proxy] = append(p.by[proxy], own)
-	if taken := p.by[proxy]; len(taken) > maxStreamsOfProxy {
-		taken[0].end(errReplaced)
-		p.by[proxy] = slices.Delete(taken, 0, 1)
+	if streams := p.by[proxy]; len(streams) > maxStreamsOfProxy {
+		streams[0].end(errReplaced)
+		p.by[proxy] = slices.Delete(streams, 0, 1)
 	}
 	return func() { p.leave(proxy, own) }
 }

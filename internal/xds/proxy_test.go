@@ -42,9 +42,9 @@ const (
 	peerURL     = "type.googleapis.com/envoy.service.status.v3.ClientConfig"
 	routeURL    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 
-	// patience is long enough for anything that has to come, silence for what must not come.
-	patience = 20 * time.Second
-	silence  = 150 * time.Millisecond
+	// timeout is long enough for anything that has to come, quietPeriod for what must not come.
+	timeout     = 20 * time.Second
+	quietPeriod = 150 * time.Millisecond
 )
 
 // control is a server under test and the authority that vouches for it.
@@ -68,21 +68,19 @@ type options struct {
 const pod = "pod-1"
 
 // tokenOf is the token by which the proxies of a Gateway are known.
-func tokenOf(group string) string { return "proxy-of:" + group }
+func tokenOf(group xds.GroupID, pod string) string { return "proxy-of:" + group.String() + "@" + pod }
 
 // anyGateway knows the proxies of every Gateway by their tokens.
 type anyGateway struct{}
 
 func (anyGateway) Authenticate(_ context.Context, token string) (xds.Proof, error) {
-	group, ok := strings.CutPrefix(token, "proxy-of:")
-	if !ok {
+	proxy, ok := strings.CutPrefix(token, "proxy-of:")
+	text, name, complete := strings.Cut(proxy, "@")
+	group, known := xds.ParseGroupID(text)
+	if !ok || !complete || !known {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, "not a proxy")
 	}
-	name := pod
-	if before, after, found := strings.Cut(group, "@"); found {
-		group, name = before, after
-	}
-	return xds.Proof{Identity: xds.Identity{Gateway: group, Pod: name}, Expires: time.Now().Add(time.Hour)}, nil
+	return xds.Proof{Identity: xds.Identity{Group: group, Pod: name}, Expires: time.Now().Add(time.Hour)}, nil
 }
 
 // bearer sends a token with each call.
@@ -156,7 +154,7 @@ type proxy struct {
 	connection *grpc.ClientConn
 	stream     discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
 	responses  chan *discoveryv3.DeltaDiscoveryResponse
-	hangUp     context.CancelFunc
+	disconnect context.CancelFunc
 	// ended is how the stream ended; it may be read when responses is closed.
 	ended error
 	// last is the last response of each type that was received.
@@ -166,13 +164,17 @@ type proxy struct {
 // connectAs opens a stream of one of several proxies.
 func (c *control) connectAs(pod string) *proxy {
 	c.t.Helper()
-	return c.connect(group + "@" + pod)
+	return c.open(group, pod).reading()
 }
 
 // connect opens a stream of a proxy of a Gateway.
-func (c *control) connect(group string) *proxy {
+func (c *control) connect(group xds.GroupID) *proxy {
 	c.t.Helper()
-	p := c.connectWithoutReading(group)
+	return c.connectWithoutReading(group).reading()
+}
+
+// reading receives what the proxy is sent from now on.
+func (p *proxy) reading() *proxy {
 	go func() {
 		defer close(p.responses)
 		for {
@@ -187,17 +189,22 @@ func (c *control) connect(group string) *proxy {
 	return p
 }
 
-func (c *control) connectWithoutReading(group string) *proxy {
+func (c *control) connectWithoutReading(group xds.GroupID) *proxy {
+	c.t.Helper()
+	return c.open(group, pod)
+}
+
+func (c *control) open(group xds.GroupID, pod string) *proxy {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
-	connection := c.dial(tokenOf(group))
+	connection := c.dial(tokenOf(group, pod))
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return &proxy{
-		t: c.t, connection: connection, stream: stream, responses: make(chan *discoveryv3.DeltaDiscoveryResponse, 1000), hangUp: cancel,
+		t: c.t, connection: connection, stream: stream, responses: make(chan *discoveryv3.DeltaDiscoveryResponse, 1000), disconnect: cancel,
 		last: map[string]*discoveryv3.DeltaDiscoveryResponse{},
 	}
 }
@@ -223,7 +230,7 @@ func (p *proxy) receive() *discoveryv3.DeltaDiscoveryResponse {
 		}
 		p.last[response.GetTypeUrl()] = response
 		return response
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.t.Fatal("no response")
 	}
 	return nil
@@ -254,7 +261,7 @@ func (p *proxy) hearsNothing() {
 	select {
 	case response := <-p.responses:
 		p.t.Fatalf("unexpected response: %v", response)
-	case <-time.After(silence):
+	case <-time.After(quietPeriod):
 	}
 }
 
@@ -347,7 +354,7 @@ func resource(t testing.TB, message proto.Message) *xds.Resource {
 
 // The builders below make small resources that differ in their note.
 
-func cluster(t testing.TB, group, name, note string) xds.Change {
+func cluster(t testing.TB, group xds.GroupID, name, note string) xds.Change {
 	message := &clusterv3.Cluster{Name: name, AltStatName: note}
 	return xds.Change{Group: group, Type: xds.Cluster, Name: name, Endpoints: "eds/" + name, Resource: resource(t, message)}
 }
@@ -356,14 +363,14 @@ func listener(t testing.TB, name, note string) xds.Change {
 	return xds.Change{Group: group, Type: xds.Listener, Name: name, Resource: resource(t, &listenerv3.Listener{Name: name, StatPrefix: note})}
 }
 
-func secret(t testing.TB, group, name, note string) xds.Change {
+func secret(t testing.TB, group xds.GroupID, name, note string) xds.Change {
 	message := &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
 		CertificateChain: &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: []byte(note)}},
 	}}}
 	return xds.Change{Group: group, Type: xds.Secret, Name: name, Resource: resource(t, message)}
 }
 
-func table(t testing.TB, group, name string) xds.Change {
+func table(t testing.TB, group xds.GroupID, name string) xds.Change {
 	return xds.Change{Group: group, Type: xds.RouteTable, Name: name, Resource: resource(t, &routev3.RouteConfiguration{Name: name})}
 }
 

@@ -12,15 +12,15 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// versionBytes is how much of a SHA-256 a version keeps: enough that two contents never share one.
+// versionBytes is the number of bytes of a SHA-256 in a version: enough that two contents never share one.
 const versionBytes = 16
 
-// Resource is the content of one Envoy resource, marshalled once however many proxies it goes to. It never changes.
+// Resource is the content of one Envoy resource, marshalled once for all proxies. It never changes.
 type Resource struct {
 	version string
 	typeURL string
 	value   []byte
-	// local is what proxies in some places get instead, nil for none.
+	// local are the variants for some places, nil for none.
 	local *local
 }
 
@@ -32,7 +32,8 @@ func NewResource(message proto.Message) (*Resource, error) {
 		return nil, fmt.Errorf("marshal %s: %w", name, err)
 	}
 	sum := sha256.Sum256(value)
-	return &Resource{version: hex.EncodeToString(sum[:versionBytes]), typeURL: unique.Make(typePrefix + string(name)).Value(), value: value}, nil
+	typeURL := unique.Make(typePrefix + string(name)).Value()
+	return &Resource{version: hex.EncodeToString(sum[:versionBytes]), typeURL: typeURL, value: value}, nil
 }
 
 const typePrefix = "type.googleapis.com/"
@@ -44,64 +45,61 @@ func (r *Resource) body(string) *anypb.Any { return &anypb.Any{TypeUrl: r.typeUR
 
 func (r *Resource) bytes() int { return len(r.value) }
 
-// read is the opposite of [NewResource].
-func (r *Resource) read(into proto.Message) error { return proto.Unmarshal(r.value, into) }
-
-// versioned is a resource under its name, ready to be put into a response.
+// versioned is a resource with its name, ready for a response.
 type versioned interface {
 	Version() string
 	// label is its name.
 	label() string
-	// size is about how many bytes it has on the wire.
+	// size is the approximate number of bytes on the wire.
 	size() int
 	// wire may be slow the first time, and is called without any lock. The result is shared and must not be changed.
 	wire() *discoveryv3.Resource
 }
 
-// content is what a resource says under its name: a Resource, or a scope, which is put together whenever it is sent.
+// content is the content of a resource without its name: a Resource, or a scope, which is assembled when it is sent.
 type content interface {
 	Version() string
 	body(name string) *anypb.Any
 	bytes() int
 }
 
-// named is content under a name.
-type named struct {
+// namedResource is content with a name.
+type namedResource struct {
 	name string
 	content
-	// endpoints is the name of the assignment a Cluster uses, if any.
+	// endpoints is the name of the load assignment of a Cluster, if any.
 	endpoints string
-	// needs is what a Listener asks for before it serves.
+	// needs is what a Listener requests before it serves.
 	needs *needs
 
-	// taken says that a proxy has acknowledged it.
-	taken atomic.Bool
-	// good is the last one before it that a proxy has acknowledged; refused says that this is what proxies get, since one refused it and
-	// none took it. Both belong to the group.
-	good    *named
-	refused bool
+	// acked reports that a proxy has acknowledged it.
+	acked atomic.Bool
+	// good is the last version before it that a proxy has acknowledged. nacked reports that proxies get that one, because one NACKed this
+	// version and none acknowledged it. Both belong to the group.
+	good   *namedResource
+	nacked bool
 }
 
-// needs is what a Listener asks for before it serves: route tables and secrets, and, if it looks for its virtual hosts there, scopes.
+// needs is what a Listener requests before it serves: route tables, secrets, and scopes if it finds its virtual hosts there.
 type needs struct {
 	tables, secrets []string
 	scopes          bool
 }
 
-// seen is what proxies get, nil if nothing.
-func (n *named) seen() *named {
-	if n != nil && n.refused {
+// effective returns what proxies get, nil if nothing.
+func (n *namedResource) effective() *namedResource {
+	if n != nil && n.nacked {
 		return n.good
 	}
 	return n
 }
 
-// lastGood is what to fall back to when whatever replaces it is refused. It holds on to nothing older.
-func (n *named) lastGood() *named {
+// lastGood returns the version to fall back to if the next one is NACKed. It drops older ones.
+func (n *namedResource) lastGood() *namedResource {
 	switch {
 	case n == nil:
 		return nil
-	case n.taken.Load():
+	case n.acked.Load():
 		n.good = nil
 		return n
 	default:
@@ -110,17 +108,17 @@ func (n *named) lastGood() *named {
 }
 
 // Version of a resource that does not exist is empty.
-func (n *named) Version() string {
+func (n *namedResource) Version() string {
 	if n == nil {
 		return ""
 	}
 	return n.content.Version()
 }
 
-func (n *named) label() string { return n.name }
+func (n *namedResource) label() string { return n.name }
 
-func (n *named) size() int { return envelope + len(n.name) + n.bytes() }
+func (n *namedResource) size() int { return envelope + len(n.name) + n.bytes() }
 
-func (n *named) wire() *discoveryv3.Resource {
+func (n *namedResource) wire() *discoveryv3.Resource {
 	return &discoveryv3.Resource{Name: n.name, Version: n.Version(), Resource: n.body(n.name)}
 }

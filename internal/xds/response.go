@@ -8,8 +8,8 @@ import (
 	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 )
 
-// response is what one stream is told about one type. What it says is fixed when it is made, under the stream's lock; its bytes are put together by the stream's
-// own goroutine when it is sent.
+// response is a response of one type to one stream. Its content is fixed when it is made, under the stream's lock. The stream's own
+// goroutine assembles its bytes when it sends it.
 type response struct {
 	delivery
 	typ       Type
@@ -30,7 +30,7 @@ func (r *response) add(name string, resource versioned) {
 	r.versions[name] = resource.Version()
 	r.resources = append(r.resources, resource)
 	switch resource := resource.(type) {
-	case *named:
+	case *namedResource:
 		r.named = append(r.named, resource)
 	case *composedTable:
 		if r.tables == nil {
@@ -55,23 +55,23 @@ func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryRespo
 	for _, resource := range r.resources {
 		message.Resources = append(message.Resources, salted(r.typ, resource.wire(), r.salt))
 	}
-	// The delivery stays until the proxy answers; the bytes do not have to.
+	// The delivery is kept until the proxy answers, the bytes are not.
 	r.resources = nil
 	return message, nil
 }
 
-// GetDeltaRequest tells the protocol which type is answered, the only thing it wants to know.
+// GetDeltaRequest returns the type that is answered, the only part that the protocol uses.
 func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest {
 	return &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURLs[r.typ]}
 }
 
-// GetReturnedResources is empty: what a proxy holds is kept in the subscription, where it need not be copied for each response.
+// GetReturnedResources is empty: the subscription has what a proxy holds, so it is not copied for each response.
 func (r *response) GetReturnedResources() map[string]string { return map[string]string{} }
 
 // GetNextVersionMap is the former name of GetReturnedResources.
 func (r *response) GetNextVersionMap() map[string]string { return r.GetReturnedResources() }
 
-// GetResponseVersion is empty: resources have versions, the whole has none.
+// GetResponseVersion is empty: versions belong to resources.
 func (r *response) GetResponseVersion() string { return "" }
 
 // GetSystemVersion is the former name of GetResponseVersion.

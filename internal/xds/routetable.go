@@ -12,24 +12,24 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// This file and scope.go are the one place that knows how virtual hosts travel: inside their RouteConfiguration, or as scopes, whichever
-// a listener asks for. The rest of the package, and everybody who fills the cache, changes virtual hosts one at a time.
+// Only this file and scope.go know how virtual hosts travel: inside their RouteConfiguration, or as scopes, whichever a listener
+// requests. The rest of the package, and its callers, change virtual hosts one at a time.
 
 // virtualHostsField is the number of the field `virtual_hosts` of RouteConfiguration.
 const virtualHostsField protowire.Number = 2
 
-// routeTable is a RouteConfiguration kept in parts: a header and virtual hosts. Changing one virtual host among n costs O(log n) and
+// routeTable is a RouteConfiguration in parts: a header and virtual hosts. Changing one virtual host among n costs O(log n), and
 // nothing is assembled before a proxy needs it.
 type routeTable struct {
 	name   string
 	header *Resource
 	hosts  *partTree
-	// wild are those of the hosts that have a wildcard, and wildSum adds up their digests.
+	// wild are the hosts with a wildcard, and wildSum is the sum of their digests.
 	wild    *partTree
 	wildSum digest
-	// hostBytes and wildBytes are how much room the hosts, and those with a wildcard, take in a RouteConfiguration.
+	// hostBytes and wildBytes are the sizes of all hosts, and of those with a wildcard, in a RouteConfiguration.
 	hostBytes, wildBytes int
-	// sum adds up the digests of all the parts, so it follows one change without looking at the others, and does not depend on their order.
+	// sum is the sum of the digests of all parts. It changes in O(1), and does not depend on their order.
 	sum digest
 	// current is the table as proxies see it, nil if it has no header.
 	current *composedTable
@@ -37,8 +37,8 @@ type routeTable struct {
 
 func (t *routeTable) empty() bool { return t.header == nil && t.hosts == nil }
 
-// setHeader says whether the table is different now, which publish makes visible. A table without a header does not exist for proxies,
-// whatever virtual hosts it has.
+// setHeader reports whether the table has changed; publish makes that visible. A table without a header does not exist for proxies,
+// even if it has virtual hosts.
 func (t *routeTable) setHeader(header *Resource) bool {
 	before := t.header
 	if sameVersion(before, header) {
@@ -49,7 +49,7 @@ func (t *routeTable) setHeader(header *Resource) bool {
 	return true
 }
 
-// setHost says whether the table is different now. A nil host is removed.
+// setHost reports whether the table has changed. A nil host is removed.
 func (t *routeTable) setHost(name string, host *Resource) bool {
 	before := t.hosts.get(name)
 	if sameVersion(before, host) {
@@ -67,7 +67,7 @@ func (t *routeTable) setHost(name string, host *Resource) bool {
 	return true
 }
 
-// publish makes the table as it stands visible to proxies, in O(1).
+// publish makes the present table visible to proxies, in O(1).
 func (t *routeTable) publish() {
 	t.current = nil
 	if t.header != nil {
@@ -76,7 +76,7 @@ func (t *routeTable) publish() {
 	}
 }
 
-// roomOf is how many bytes a host takes in a RouteConfiguration.
+// roomOf returns the size of a host in a RouteConfiguration.
 func roomOf(host *Resource) int {
 	if host == nil {
 		return 0
@@ -84,7 +84,7 @@ func roomOf(host *Resource) int {
 	return protowire.SizeTag(virtualHostsField) + protowire.SizeBytes(len(host.value))
 }
 
-// tableParts is what a version of a table is made of.
+// tableParts are the parts of one version of a table.
 type tableParts struct {
 	header *Resource
 	hosts  *partTree
@@ -151,7 +151,7 @@ func (d digest) minus(e digest) digest {
 	return digest{high: high, low: low}
 }
 
-// replace is the sum with another version of a part in it.
+// replace returns the sum with another version of a part.
 func (d digest) replace(part string, before, after *Resource) digest {
 	if before != nil {
 		d = d.minus(digestOf(part, before.version))

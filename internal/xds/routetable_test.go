@@ -151,16 +151,18 @@ func TestTextThatIsNotUTF8HasNoWireFormat(t *testing.T) {
 	}
 }
 
+var benchGroup = GroupID{Namespace: "a", Name: "a"}
+
 func benchmarkTable(b *testing.B, hosts int) (*Cache, *group) {
 	b.Helper()
 	cache := NewCache()
-	changes := []Change{{Group: "a/a", Type: RouteTable, Name: "t", Resource: header(b, "t")}}
+	changes := []Change{{Group: benchGroup, Type: RouteTable, Name: "t", Resource: header(b, "t")}}
 	for i := range hosts {
 		domain := fmt.Sprintf("host-%d.example.org", i)
-		changes = append(changes, Change{Group: "a/a", Type: VirtualHost, Table: "t", Name: domain, Resource: virtualHost(b, domain, "")})
+		changes = append(changes, Change{Group: benchGroup, Type: VirtualHost, Table: "t", Name: domain, Resource: virtualHost(b, domain, "")})
 	}
 	cache.Apply(changes)
-	return cache, cache.groups["a/a"]
+	return cache, cache.groups[benchGroup]
 }
 
 var benchmarkSizes = []int{100, 10_000}
@@ -170,8 +172,8 @@ func BenchmarkApplyOneVirtualHost(b *testing.B) {
 		b.Run(fmt.Sprint(hosts), func(b *testing.B) {
 			cache, _ := benchmarkTable(b, hosts)
 			variants := [][]Change{
-				{{Group: "a/a", Type: VirtualHost, Table: "t", Name: "host-50.example.org", Resource: virtualHost(b, "host-50.example.org", "x")}},
-				{{Group: "a/a", Type: VirtualHost, Table: "t", Name: "host-50.example.org", Resource: virtualHost(b, "host-50.example.org", "y")}},
+				{{Group: benchGroup, Type: VirtualHost, Table: "t", Name: "host-50.example.org", Resource: virtualHost(b, "host-50.example.org", "x")}},
+				{{Group: benchGroup, Type: VirtualHost, Table: "t", Name: "host-50.example.org", Resource: virtualHost(b, "host-50.example.org", "y")}},
 			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {

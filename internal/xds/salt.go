@@ -13,17 +13,18 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// When Envoy refuses a response with several scopes, it has recorded those before the bad one without using them. It records a secret before
-// it tries to use it. If it is sent the same bytes again, it takes them for what it has, acknowledges them, and goes on not using them. It
-// may have been another replica whose response it refused, and it does not say so when it connects to this one. So what is sent first on a
-// stream, and after a NACK, has a salt that nothing reads: metadata of the route configuration of a scope, a comment in the PEM of a secret.
+// When Envoy NACKs a response with several scopes, it has recorded those before the bad one without using them. It also records a
+// secret before it tries to use it. If Envoy then gets the same bytes again, it acknowledges them and still does not use them. The NACK
+// may have gone to another replica, and Envoy does not report it when it connects to this one. So the first resources on a stream, and
+// those after a NACK, have a salt that nothing reads: metadata of the route configuration of a scope, or a comment in the PEM of a
+// secret.
 
-// saltLength makes it unlikely enough that a proxy is sent the same salt twice. Each scope has it, so it is short.
+// saltLength makes it unlikely that a proxy gets the same salt twice. Each scope has it, so it is short.
 const saltLength = 6
 
 func newSalt() string { return rand.Text()[:saltLength] }
 
-// salted is a scope or a secret with a salt. Resources of other types, and any with an empty salt, stay as they are.
+// salted returns a scope or a secret with a salt. Resources of other types, or with an empty salt, stay as they are.
 func salted(t Type, resource *discoveryv3.Resource, salt string) *discoveryv3.Resource {
 	if salt == "" {
 		return resource
@@ -51,7 +52,7 @@ func saltedScope(value []byte, salt string) []byte {
 	return protowire.AppendBytes(body, content)
 }
 
-// saltedSecret puts a comment before the certificates. Readers of PEM skip what stands outside of its blocks.
+// saltedSecret adds a comment before the certificates. PEM readers skip text outside of blocks.
 func saltedSecret(value []byte, salt string) []byte {
 	secret := &tlsv3.Secret{}
 	if err := proto.Unmarshal(value, secret); err != nil {

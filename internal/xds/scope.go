@@ -10,29 +10,28 @@ import (
 )
 
 // A scope is a RouteConfiguration of its own that Envoy finds by a key, here the name of a table and a host: `<table>|<host>`. Changing
-// one costs Envoy, and everybody on the way, the same however many there are, where a table is sent and built as a whole. A key is found
-// exactly or not at all, so the virtual hosts with a wildcard are together in one more scope, `<table>|*`, which a listener turns to for
-// hosts that have none of their own.
+// one costs the same however many there are, while a table is sent and built as a whole. A key must match exactly, so all virtual hosts
+// with a wildcard are in one more scope, `<table>|*`, which a listener uses for hosts without a scope of their own.
 
 // scopedConfigurationField is the number of the field `route_configuration` of ScopedRouteConfiguration.
 const scopedConfigurationField protowire.Number = 5
 
 const scopeSeparator = "|"
 
-// anyHost is the host in the key of the scope that has the wildcards.
+// anyHost is the host in the key of the scope with the wildcards.
 const anyHost = "*"
 
-// scope is the content of a scope, kept in parts that its table has too: the header, and one virtual host, or all those with a wildcard.
+// scope is the content of a scope, in parts that its table has too: the header, and one virtual host or all those with a wildcard.
 type scope struct {
 	version string
 	header  *Resource
 	host    *Resource
 	wild    *partTree
-	// hostBytes is how much room its hosts take.
+	// hostBytes is the size of its hosts.
 	hostBytes int
 }
 
-// newScope takes its version from those of its parts, of which sum is the digest.
+// newScope derives the version from the digest of the parts, sum.
 func newScope(name string, header *Resource, sum digest) *scope {
 	return &scope{header: header, version: sum.plus(digestOf(name, header.version)).String()}
 }
@@ -65,7 +64,7 @@ func (c *scope) body(name string) *anypb.Any {
 
 func scopeName(table, host string) string { return table + scopeSeparator + host }
 
-// scopeOf is the name of the scope that a domain is in.
+// scopeOf returns the name of the scope of a domain.
 func scopeOf(table, domain string) string {
 	if exact(domain) {
 		return scopeName(table, domain)
@@ -73,10 +72,10 @@ func scopeOf(table, domain string) string {
 	return scopeName(table, anyHost)
 }
 
-// exact says whether a domain is a host's own name.
+// exact reports whether a domain has no wildcard.
 func exact(domain string) bool { return !strings.HasPrefix(domain, "*") }
 
-// changeScope brings the scope that a domain is in up to date.
+// changeScope updates the scope of a domain.
 func (g *group) changeScope(table, domain string, different *touched) {
 	t := g.tables[table]
 	change := Change{Type: Scope, Name: scopeOf(table, domain)}

@@ -24,13 +24,15 @@ func scopedAs(t *testing.T, j journal, anchored bool) (*control, *proxy) {
 	t.Helper()
 	c := start(t, options{observer: j})
 	l := scopedListener(t, "")
-	state := c.cache.Apply([]xds.Change{cluster(t, group, "c1", ""), table(t, group, "t1"), host(t, "a.example", ""), host(t, "*.example", ""), l})[group]
+	state := c.cache.Apply(
+		[]xds.Change{cluster(t, group, "c1", ""), table(t, group, "t1"), host(t, "a.example", ""), host(t, "*.example", ""), l},
+	)[group]
 	p := c.connect(group)
 	p.introduce(clusterURL, anchored, nil)
 	p.expect(clusterURL, []string{"c1"}, nil)
 	p.subscribe(listenerURL)
 	p.expect(listenerURL, []string{"l1"}, nil)
-	j.expect(t, "connected "+group)
+	j.expect(t, "connected "+group.String())
 	j.nothing(t)
 	p.subscribe(scopeURL)
 	p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
@@ -48,7 +50,7 @@ func scopedListener(t *testing.T, note string) xds.Change {
 // introduce sends the first request of a stream, which has the node.
 func (p *proxy) introduce(url string, anchored bool, versions map[string]string) {
 	p.t.Helper()
-	node := &corev3.Node{Id: pod, Cluster: group, Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
+	node := &corev3.Node{Id: pod, Cluster: group.String(), Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
 		xds.AnchorMetadata: structpb.NewBoolValue(anchored),
 	}}}
 	p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: url, Node: node, InitialResourceVersions: versions})
@@ -94,8 +96,14 @@ func TestTheRouteThatSpoilsAScopeIsFound(t *testing.T) {
 	t.Parallel()
 	j := make(journal, 100)
 	c, p := scoped(t, j)
-	message := &routev3.VirtualHost{Name: "b", Domains: []string{"b.example"}, Routes: []*routev3.Route{{Name: "HTTPRoute/shop/good/0"}, {Name: "HTTPRoute/shop/bad/0"}}}
-	c.cache.Apply([]xds.Change{{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example", Resource: resource(t, message)}, host(t, "c.example", "")})
+	message := &routev3.VirtualHost{
+		Name: "b", Domains: []string{"b.example"}, Routes: []*routev3.Route{{Name: "HTTPRoute/shop/good/0"}, {Name: "HTTPRoute/shop/bad/0"}},
+	}
+	c.cache.Apply(
+		[]xds.Change{
+			{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example", Resource: resource(t, message)}, host(t, "c.example", ""),
+		},
+	)
 	both := p.receive()
 	check(t, both, scopeURL, []string{"t1|b.example", "t1|c.example"}, nil)
 	p.refuse(both, "no such thing")
@@ -103,7 +111,7 @@ func TestTheRouteThatSpoilsAScopeIsFound(t *testing.T) {
 	check(t, one, scopeURL, []string{"t1|b.example"}, nil)
 	p.refuse(one, "no such thing")
 	p.expect(scopeURL, []string{"t1|c.example"}, nil)
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 }
 
@@ -186,7 +194,7 @@ func TestVersionsOfScopesAreTrustedOnlyWithAnAnchor(t *testing.T) {
 			for _, r := range p.last[scopeURL].GetResources() {
 				versions[r.GetName()] = r.GetVersion()
 			}
-			p.hangUp()
+			p.disconnect()
 			next := c.connect(group)
 			next.introduce(clusterURL, test.anchored, nil)
 			next.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: versions})
@@ -206,7 +214,7 @@ func TestVersionsOfScopesAreTrustedOnlyWithAnAnchor(t *testing.T) {
 }
 
 // Envoy records the scopes before a bad one without using them, and takes the same bytes for what it has.
-func TestScopesThatAreSentAgainAfterARefusalHaveOtherBytes(t *testing.T) {
+func TestScopesThatAreSentAgainAfterANACKHaveOtherBytes(t *testing.T) {
 	t.Parallel()
 	c, p := scoped(t, make(journal, 100))
 	c.cache.Apply([]xds.Change{host(t, "b.example", ""), host(t, "c.example", "")})
@@ -270,12 +278,15 @@ func TestAListenerWaitsUntilItIsKnownWhatBecomesOfARefusedScope(t *testing.T) {
 	j := make(journal, 100)
 	c, p := scoped(t, j)
 	routes := []*routev3.Route{{Name: "HTTPRoute/shop/bad/0"}}
-	bad := xds.Change{Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example", Resource: resource(t, &routev3.VirtualHost{Name: "b", Routes: routes})}
+	bad := xds.Change{
+		Group: group, Type: xds.VirtualHost, Table: "t1", Name: "b.example",
+		Resource: resource(t, &routev3.VirtualHost{Name: "b", Routes: routes}),
+	}
 	plain := listener(t, "l1", "plain")
 	plain.Tables = []string{"t1"}
 	c.cache.Apply([]xds.Change{bad, plain})
 	p.refuse(p.receive(), "no such thing")
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 	p.hearsNothing()
 	// What waits may change.
@@ -296,7 +307,7 @@ func TestAListenerThatComesBackWhileItsRemovalWaitsIsNotRemoved(t *testing.T) {
 	check(t, late, scopeURL, []string{"t1|b.example"}, nil)
 	c.cache.Apply([]xds.Change{scopedListener(t, "")})
 	p.refuse(late, "no such thing")
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	c.cache.Apply([]xds.Change{host(t, "b.example", "better")})
 	p.expect(scopeURL, []string{"t1|b.example"}, nil)
 	p.hearsNothing()
@@ -308,13 +319,14 @@ func TestAScopeThatWasNeverRefusedHasNoSalt(t *testing.T) {
 	c.cache.Apply([]xds.Change{host(t, "b.example", "")})
 	message := &routev3.ScopedRouteConfiguration{}
 	response := p.expect(scopeURL, []string{"t1|b.example"}, nil)
-	if err := response.GetResources()[0].GetResource().UnmarshalTo(message); err != nil || message.GetRouteConfiguration().GetMetadata() != nil {
+	err := response.GetResources()[0].GetResource().UnmarshalTo(message)
+	if err != nil || message.GetRouteConfiguration().GetMetadata() != nil {
 		t.Errorf("got %v, %v", message, err)
 	}
 }
 
 // A scope that Envoy has recorded and not used goes, and comes back when all others of the refused response are settled.
-func TestAScopeThatComesBackAfterARefusalHasOtherBytes(t *testing.T) {
+func TestAScopeThatComesBackAfterANACKHasOtherBytes(t *testing.T) {
 	t.Parallel()
 	c, p := scoped(t, make(journal, 100))
 	c.cache.Apply([]xds.Change{host(t, "b.example", ""), host(t, "c.example", "")})

@@ -6,7 +6,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
-// ServeStream serves one stream until it ends, without gRPC and without admission: the caller answers for the identity.
+// ServeStream serves one stream until it ends, without gRPC and without authentication: the caller vouches for the identity.
 func (s *Server) ServeStream(identity Identity, connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	ctx := context.WithValue(connection.Context(), identityKey{}, identity)
 	return (&service{Server: s, running: ctx}).DeltaAggregatedResources(identified{connection, ctx})

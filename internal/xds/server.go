@@ -24,25 +24,24 @@ import (
 )
 
 const (
-	// maxSent bounds a response. They are cut into parts long before that, see parts.go, and only one resource, or probes of one, may be
-	// larger.
+	// maxSent bounds a response. Responses are cut into much smaller parts, see parts.go; only one resource, or its probes, may be larger.
 	maxSent = 512 << 20
 	// maxReceived bounds a request: a proxy that reconnects lists everything it holds of a type.
 	maxReceived = 64 << 20
-	// maxStreams is for each connection, of which a proxy needs one with one stream.
+	// maxStreams is for each connection. A proxy needs one connection with one stream.
 	maxStreams = 4
-	// readBuffer is for each connection, by which mostly acknowledgements come.
+	// readBuffer is for each connection; most requests are acknowledgements.
 	readBuffer = 4 << 10
 
 	pingInterval    = 30 * time.Second
 	pingTimeout     = 10 * time.Second
 	minPingInterval = 5 * time.Second
 	handshake       = 10 * time.Second
-	// stopPatience is how long proxies that do not read may hold back the end.
-	stopPatience = 5 * time.Second
+	// shutdownTimeout is how long proxies that do not read may delay the shutdown.
+	shutdownTimeout = 5 * time.Second
 )
 
-// Server serves a Cache to proxies. Only delta ADS is served; the state-of-the-world protocol is answered with Unimplemented.
+// Server serves a Cache to proxies. Only delta ADS is served; the state-of-the-world protocol is for the rate limit service alone.
 type Server struct {
 	cache         *Cache
 	authenticator Authenticator
@@ -51,18 +50,23 @@ type Server struct {
 	observer      Observer
 	peers         cachev3.ConfigWatcher
 	peerType      string
-	protocol      []config.XDSOption
-	places        places
-	// sendPatience, random and beforeSearch are others in tests.
-	sendPatience time.Duration
-	random       func() float64
-	beforeSearch func()
+	// rateLimits serves the rate limit service, whose identities have the group rateLimitGroup.
+	rateLimits     RateLimits
+	rateLimitGroup GroupID
+	protocol       []config.XDSOption
+	places         places
+	// sendTimeout, random and beforeBisection are replaced in tests.
+	sendTimeout     time.Duration
+	random          func() float64
+	beforeBisection func()
 }
 
-// NewServer returns a Server for a cache, which lets in whom the authenticator knows. The observer may be nil.
-func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, registerer prometheus.Registerer, observer Observer) *Server {
+// NewServer returns a Server for a cache. It admits the callers that the authenticator accepts. The observer may be nil.
+func NewServer(
+	cache *Cache, authenticator Authenticator, logger *slog.Logger, registerer prometheus.Registerer, observer Observer,
+) *Server {
 	if observer == nil {
-		observer = nobody{}
+		observer = noObserver{}
 	}
 	var byName []string
 	for t := range wireTypes {
@@ -77,21 +81,31 @@ func NewServer(cache *Cache, authenticator Authenticator, logger *slog.Logger, r
 		metrics:       newMetrics(registerer),
 		observer:      observer,
 		protocol:      []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
-		sendPatience:  sendPatience,
+		sendTimeout:   sendTimeout,
 		random:        rand.Float64,
 	}
 }
 
-// ServePeers lets other replicas of the control plane, and nobody else, watch resources of a type. They see nothing of what proxies see.
-// Call it before Serve.
+// ServePeers lets other replicas of the control plane watch resources of a type. Proxies cannot see these, and replicas cannot see
+// those of proxies. Call it before Serve.
 func (s *Server) ServePeers(watcher cachev3.ConfigWatcher, typeURL string) {
 	s.peers, s.peerType = watcher, typeURL
 }
 
-// Serve serves proxies until the context is done. Tokens travel on these connections, so they are always encrypted.
+// RateLimits serves one pod of the rate limit service until its stream or the context ends.
+type RateLimits func(
+	ctx context.Context, stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer, pod Identity,
+) error
+
+// ServeRateLimits serves the pods of the rate limit service, whose identities have that group. Call it before Serve.
+func (s *Server) ServeRateLimits(group GroupID, serve RateLimits) {
+	s.rateLimitGroup, s.rateLimits = group, serve
+}
+
+// Serve serves proxies until the context is done. Connections are always encrypted, because they carry tokens.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls.Config) error {
 	server := grpc.NewServer(
-		grpc.Creds(hangingUp{credentials.NewTLS(security)}),
+		grpc.Creds(closableCreds{credentials.NewTLS(security)}),
 		grpc.StreamInterceptor(s.admitStream),
 		grpc.UnaryInterceptor(s.admitCall),
 		grpc.MaxSendMsgSize(maxSent),
@@ -108,8 +122,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 	done := make(chan struct{})
 	stopping := context.AfterFunc(ctx, func() {
 		defer close(done)
-		impatient := time.AfterFunc(stopPatience, server.Stop)
-		defer impatient.Stop()
+		force := time.AfterFunc(shutdownTimeout, server.Stop)
+		defer force.Stop()
 		server.GracefulStop()
 	})
 	err := server.Serve(newConnections(listener))
@@ -122,16 +136,16 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 	return nil
 }
 
-// service is a Server while it runs.
+// service is a running Server.
 type service struct {
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
 	*Server
 	running context.Context
-	// contains says that a panic ends one stream, and not the process.
+	// contains reports that a panic ends one stream, not the process.
 	contains bool
 }
 
-// DeltaAggregatedResources serves one proxy. Who it is was proved before; the node it says it is must not contradict that.
+// DeltaAggregatedResources serves one proxy. It is authenticated already; its node must not contradict that.
 func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	ctx, end := context.WithCancelCause(connection.Context())
 	defer end(nil)
@@ -143,19 +157,23 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 		}
 		return deltav3.NewServer(ctx, peerWatcher{s.peers, identity, s.peerType}, nil).DeltaStreamHandler(connection, resourcev3.AnyType)
 	}
-	if !s.cache.opened.Load() {
-		return status.Error(codes.Unavailable, "not everything is known yet")
+	if identity.Group == s.rateLimitGroup {
+		return status.Error(codes.PermissionDenied, "the rate limit service is given no configuration of proxies")
 	}
-	group := identity.Gateway
+	if !s.cache.opened.Load() {
+		return errNotOpen
+	}
 	node, _ := ctx.Value(nodeKey{}).(string)
-	proxy := &stream{identity: identity, node: node, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeSearch: s.beforeSearch}
+	proxy := &stream{
+		identity: identity, node: node, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeBisection: s.beforeBisection,
+	}
 	if s.contains {
 		proxy.panicked = func(p any) {
 			s.panicked(identity, p)
 			end(errPanicked)
 		}
 	}
-	s.cache.connect(proxy, group)
+	s.cache.connect(proxy, identity.Group)
 	defer s.cache.disconnect(proxy)
 	s.metrics.connected.Inc()
 	defer s.metrics.connected.Dec()
@@ -166,4 +184,22 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 		return errPanicked
 	}
 	return err //nolint:wrapcheck // it is a status for the proxy
+}
+
+// errNotOpen rejects a caller before the first full sync.
+var errNotOpen = status.Error(codes.Unavailable, "not everything is known yet")
+
+// StreamAggregatedResources serves one pod of the rate limit service.
+func (s *service) StreamAggregatedResources(connection discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	identity := identityOf(connection.Context())
+	switch {
+	case s.rateLimits == nil || identity.Group != s.rateLimitGroup:
+		return status.Error(codes.Unimplemented, "proxies are served by the delta protocol only")
+	case !s.cache.opened.Load():
+		return errNotOpen
+	}
+	ctx, end := context.WithCancel(connection.Context())
+	defer end()
+	defer context.AfterFunc(s.running, end)()
+	return s.rateLimits(ctx, connection, identity)
 }

@@ -15,18 +15,20 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
+var groupA, groupB = xds.GroupID{Namespace: "a", Name: "a"}, xds.GroupID{Namespace: "b", Name: "b"}
+
 func TestAProxySeesOnlyItsOwnGateway(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
 	c.cache.Apply([]xds.Change{
-		cluster(t, "a/a", "mine", ""), table(t, "a/a", "routes"),
-		cluster(t, "b/b", "theirs", ""), secret(t, "b/b", "key", "hush"), table(t, "b/b", "their-routes"),
+		cluster(t, groupA, "mine", ""), table(t, groupA, "routes"),
+		cluster(t, groupB, "theirs", ""), secret(t, groupB, "key", "hush"), table(t, groupB, "their-routes"),
 	})
 	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/mine": assignment(t, "eds/mine", 1), "eds/theirs": assignment(t, "eds/theirs", 2)})
 
-	p := c.connect("a/a")
+	p := c.connect(groupA)
 	p.send(&discoveryv3.DeltaDiscoveryRequest{
-		Node: &corev3.Node{Id: pod, Cluster: "a/a"}, TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"*", "theirs"},
+		Node: &corev3.Node{Id: pod, Cluster: groupA.String()}, TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"*", "theirs"},
 	})
 	p.expect(clusterURL, []string{"mine"}, []string{"theirs"})
 	p.subscribe(endpointURL, "eds/mine", "eds/theirs", "*")
@@ -37,29 +39,29 @@ func TestAProxySeesOnlyItsOwnGateway(t *testing.T) {
 	p.expect(routeURL, []string{"routes"}, []string{"their-routes"})
 
 	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/theirs": assignment(t, "eds/theirs", 3)})
-	c.cache.Apply([]xds.Change{secret(t, "b/b", "key", "changed"), cluster(t, "b/b", "more", "")})
+	c.cache.Apply([]xds.Change{secret(t, groupB, "key", "changed"), cluster(t, groupB, "more", "")})
 	p.hearsNothing()
 }
 
 func TestUnknownTypesEndTheStream(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
-	p := c.connectWithoutReading("a/a")
+	p := c.connectWithoutReading(groupA)
 	p.subscribe("type.googleapis.com/envoy.service.runtime.v3.Runtime", "x")
 	if _, err := p.stream.Recv(); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("got %v, want InvalidArgument", err)
 	}
 }
 
-func TestNobodyIsServedBeforeOpen(t *testing.T) {
+func TestNoProxyIsServedBeforeOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{closed: true})
-	p := c.connectWithoutReading("a/a")
+	p := c.connectWithoutReading(groupA)
 	if _, err := p.stream.Recv(); status.Code(err) != codes.Unavailable {
 		t.Errorf("got %v, want Unavailable", err)
 	}
 	c.cache.Open()
-	p = c.connect("a/a")
+	p = c.connect(groupA)
 	p.subscribe(clusterURL)
 	p.expect(clusterURL, nil, nil)
 }
@@ -67,13 +69,13 @@ func TestNobodyIsServedBeforeOpen(t *testing.T) {
 func TestABigResponseArrives(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
-	c.cache.Apply([]xds.Change{cluster(t, "a/a", "big", strings.Repeat("x", 10<<20))})
-	p := c.connect("a/a")
+	c.cache.Apply([]xds.Change{cluster(t, groupA, "big", strings.Repeat("x", 10<<20))})
+	p := c.connect(groupA)
 	p.subscribe(clusterURL)
 	p.expect(clusterURL, []string{"big"}, nil)
 }
 
-func TestASlowProxyHoldsNobodyBack(t *testing.T) {
+func TestASlowProxyDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
 	// Far more than the buffers between the server and a proxy can hold, so the server is stuck in sending it.
@@ -106,8 +108,8 @@ func TestASlowProxyHoldsNobodyBack(t *testing.T) {
 func TestMetricsCountWhatWasSent(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
-	c.cache.Apply([]xds.Change{cluster(t, "a/a", "x", ""), cluster(t, "a/a", "y", "")})
-	p := c.connect("a/a")
+	c.cache.Apply([]xds.Change{cluster(t, groupA, "x", ""), cluster(t, groupA, "y", "")})
+	p := c.connect(groupA)
 	p.subscribe(clusterURL)
 	p.refuse(p.receive(), "y: no")
 	p.subscribe(secretURL, "none")
@@ -116,7 +118,7 @@ func TestMetricsCountWhatWasSent(t *testing.T) {
 	want := map[string]float64{
 		"gatewright_xds_connected_proxies":            1,
 		"gatewright_xds_panics_total":                 0,
-		"gatewright_xds_refusals_total cluster":       1,
+		"gatewright_xds_nacks_total cluster":          1,
 		"gatewright_xds_resources_sent_total cluster": 2,
 		"gatewright_xds_resources_sent_total secret":  0,
 		"gatewright_xds_responses_total cluster":      1,
@@ -130,13 +132,13 @@ func TestMetricsCountWhatWasSent(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	p.hangUp()
+	p.disconnect()
 	c.wait("gatewright_xds_connected_proxies", 0)
 }
 
 func (c *control) wait(metric string, want float64) {
 	c.t.Helper()
-	for deadline := time.Now().Add(patience); c.measured()[metric] != want; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); c.measured()[metric] != want; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.t.Fatalf("%s is %v, want %v", metric, c.measured()[metric], want)
 		}

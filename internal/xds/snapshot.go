@@ -7,20 +7,22 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
-// Snapshot is everything that the proxies of a Gateway are to have at one time, for whoever brings it to them in another way than this package.
+// Snapshot is everything that the proxies of a group should have at one time, for delivery by another way than xDS.
 type Snapshot struct {
-	// State is what [Cache.Apply] called it.
+	// State is the name that [Cache.Apply] returned.
 	State string
-	// The resources are sorted by name, and are shared: they must not be changed. Scopes are left out, since route tables have the same virtual hosts.
+	// The resources are sorted by name, and are shared: they must not be changed. Scopes are left out, because route tables have the same
+	// virtual hosts.
 	Clusters, Endpoints, Secrets, Listeners, RouteTables []*discoveryv3.Resource
 }
 
-// Snapshot returns what the proxies of a Gateway are to have now.
-func (c *Cache) Snapshot(gateway string) Snapshot {
-	g := c.lockGroup(gateway)
+// Snapshot returns what the proxies of a group should have now.
+func (c *Cache) Snapshot(id GroupID) Snapshot {
+	g := c.lockGroup(id)
 	snapshot := Snapshot{State: g.state.String()}
 	found := map[*[]*discoveryv3.Resource][]versioned{}
-	for into, t := range map[*[]*discoveryv3.Resource]Type{&snapshot.Clusters: Cluster, &snapshot.Secrets: Secret, &snapshot.Listeners: Listener} {
+	lists := map[*[]*discoveryv3.Resource]Type{&snapshot.Clusters: Cluster, &snapshot.Secrets: Secret, &snapshot.Listeners: Listener}
+	for into, t := range lists {
 		for name := range g.names(t) {
 			found[into] = append(found[into], g.lookup(t, name))
 		}
@@ -30,7 +32,7 @@ func (c *Cache) Snapshot(gateway string) Snapshot {
 	}
 	named := map[string]bool{}
 	for _, cluster := range g.resources[Cluster] {
-		if name := cluster.seen().assignment(); name != "" && !named[name] {
+		if name := cluster.effective().assignment(); name != "" && !named[name] {
 			named[name] = true
 			found[&snapshot.Endpoints] = append(found[&snapshot.Endpoints], g.lookup(Endpoints, name))
 		}
@@ -48,8 +50,8 @@ func (c *Cache) Snapshot(gateway string) Snapshot {
 	return snapshot
 }
 
-// assignment is the name of the assignment that a cluster uses, empty if none.
-func (n *named) assignment() string {
+// assignment returns the name of the load assignment of a cluster, empty if none.
+func (n *namedResource) assignment() string {
 	if n == nil {
 		return ""
 	}

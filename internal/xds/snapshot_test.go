@@ -19,22 +19,23 @@ func TestSnapshotIsWhatProxiesAreToHave(t *testing.T) {
 		}
 		return r
 	}
+	group, other := GroupID{Namespace: "a", Name: "b"}, GroupID{Namespace: "a", Name: "other"}
 	c := NewCache()
 	c.ApplyEndpoints(map[string]*Resource{
 		"known":   resource(&endpointv3.ClusterLoadAssignment{ClusterName: "known", Policy: &endpointv3.ClusterLoadAssignment_Policy{}}),
 		"foreign": resource(&endpointv3.ClusterLoadAssignment{ClusterName: "foreign"}),
 	})
 	states := c.Apply([]Change{
-		{Group: "a/b", Type: Cluster, Name: "z", Endpoints: "known", Resource: resource(&clusterv3.Cluster{Name: "z"})},
-		{Group: "a/b", Type: Cluster, Name: "y", Endpoints: "unknown", Resource: resource(&clusterv3.Cluster{Name: "y"})},
-		{Group: "a/b", Type: Cluster, Name: "x", Endpoints: "known", Resource: resource(&clusterv3.Cluster{Name: "x"})},
-		{Group: "a/b", Type: RouteTable, Name: "t", Resource: resource(&routev3.RouteConfiguration{Name: "t"})},
-		{Group: "a/b", Type: VirtualHost, Table: "t", Name: "h", Resource: resource(&routev3.VirtualHost{Name: "h"})},
-		{Group: "other/gateway", Type: Cluster, Name: "w", Endpoints: "foreign", Resource: resource(&clusterv3.Cluster{Name: "w"})},
+		{Group: group, Type: Cluster, Name: "z", Endpoints: "known", Resource: resource(&clusterv3.Cluster{Name: "z"})},
+		{Group: group, Type: Cluster, Name: "y", Endpoints: "unknown", Resource: resource(&clusterv3.Cluster{Name: "y"})},
+		{Group: group, Type: Cluster, Name: "x", Endpoints: "known", Resource: resource(&clusterv3.Cluster{Name: "x"})},
+		{Group: group, Type: RouteTable, Name: "t", Resource: resource(&routev3.RouteConfiguration{Name: "t"})},
+		{Group: group, Type: VirtualHost, Table: "t", Name: "h", Resource: resource(&routev3.VirtualHost{Name: "h"})},
+		{Group: other, Type: Cluster, Name: "w", Endpoints: "foreign", Resource: resource(&clusterv3.Cluster{Name: "w"})},
 	})
-	got := c.Snapshot("a/b")
-	if got.State != states["a/b"] {
-		t.Errorf("the state is %s, and was called %s", got.State, states["a/b"])
+	got := c.Snapshot(group)
+	if got.State != states[group] {
+		t.Errorf("the state is %s, and was called %s", got.State, states[group])
 	}
 	for what, names := range map[string]struct{ got, want []string }{
 		"clusters":  {names(got.Clusters), []string{"x", "y", "z"}},
@@ -54,8 +55,8 @@ func TestSnapshotIsWhatProxiesAreToHave(t *testing.T) {
 	if err := got.RouteTables[0].GetResource().UnmarshalTo(&table); err != nil || len(table.GetVirtualHosts()) != 1 {
 		t.Errorf("the route table is %v (%v), want one virtual host", &table, err)
 	}
-	if empty := c.Snapshot("no/body"); empty.State != EmptyState || len(c.groups) != 2 {
-		t.Errorf("a Gateway that nobody knows has state %s and left a group behind", empty.State)
+	if empty := c.Snapshot(GroupID{Namespace: "no", Name: "body"}); empty.State != EmptyState || len(c.groups) != 2 {
+		t.Errorf("an unknown Gateway has state %s and left a group behind", empty.State)
 	}
 }
 

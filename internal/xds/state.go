@@ -2,27 +2,27 @@ package xds
 
 import "maps"
 
-// EmptyState is that of a Gateway whose proxies are to have nothing.
+// EmptyState is the state of a group without resources.
 var EmptyState = digest{}.String()
 
-// trust notes that the proxy took a response.
-func (s *subscription) trust(d *delivery) {
+// markACKed records that the proxy acknowledged a response.
+func (s *subscription) markACKed(d *delivery) {
 	for name := range d.versions {
-		delete(s.doubted, name)
-		delete(s.careful, name)
+		delete(s.nacked, name)
+		delete(s.unattributed, name)
 	}
 	if !s.recorded {
 		s.salt = ""
 	}
 	maps.Copy(s.accepted, d.tables)
 	for _, resource := range d.named {
-		resource.taken.Store(true)
+		resource.acked.Store(true)
 	}
 }
 
-// doubt notes that the proxy did not take a version of a resource, so it still has what it had before. It says whether that version is
-// still wanted.
-func (s *subscription) doubt(name, version string) bool {
+// markNACKed records that the proxy NACKed a version of a resource, so it still has the previous one. It reports whether that version
+// is still wanted.
+func (s *subscription) markNACKed(name, version string) bool {
 	if s.sent[name] != version {
 		return false
 	}
@@ -31,122 +31,122 @@ func (s *subscription) doubt(name, version string) bool {
 		s.sent[name] = ""
 		return false
 	}
-	s.doubted[name] = version
+	s.nacked[name] = version
 	return true
 }
 
-// settle notes that it no longer matters whether the proxy took a resource, and says whether that was open.
-func (s *subscription) settle(name string) bool {
-	_, doubted := s.doubted[name]
-	_, careful := s.careful[name]
-	if doubted {
+// forgetNACK drops the NACK of a resource that is gone, and reports whether there was one.
+func (s *subscription) forgetNACK(name string) bool {
+	_, nacked := s.nacked[name]
+	_, unattributed := s.unattributed[name]
+	if nacked {
 		// If it comes back, it has to be sent again.
 		s.sent[name] = ""
 	}
-	delete(s.doubted, name)
-	delete(s.careful, name)
-	return doubted || careful
+	delete(s.nacked, name)
+	delete(s.unattributed, name)
+	return nacked || unattributed
 }
 
-// doubtful says whether the proxy goes on, or may go on, with a scope, listener or route table that should have been replaced.
-func (s *stream) doubtful() bool {
-	for _, t := range users {
-		if own := &s.subscriptions[t]; len(own.doubted)+len(own.careful) > 0 {
+// hasNACKed reports whether the proxy still uses, or may still use, a scope, listener or route table that should have been replaced.
+func (s *stream) hasNACKed() bool {
+	for _, t := range referrers {
+		if own := &s.subscriptions[t]; len(own.nacked)+len(own.unattributed) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// awaitsVerdict says whether a type has to wait until it is known what becomes of a refused scope. A listener that looks for its hosts in
-// a route table from now on would have none of them: the table has the same hosts as the scopes, and would be refused as a whole. A proxy
-// that has had no listener yet is given them once the scope is found, since it is in listeners that it is asked what is wrong with it.
-func (s *stream) awaitsVerdict(t Type) bool {
+// awaitsAttribution reports whether a type has to wait until the culprit of a NACKed scope is known. A listener that starts to use a
+// route table would have no hosts: the table has the same hosts as the scopes, so Envoy would reject all of it. A proxy without
+// listeners gets them once the scope is known, because probes are listeners too.
+func (s *stream) awaitsAttribution(t Type) bool {
 	scopes := &s.subscriptions[Scope]
 	switch t {
 	case Listener:
-		return scopes.searching() || len(scopes.doubted) > 0 && s.subscriptions[t].begun
+		return scopes.attributing() || len(scopes.nacked) > 0 && s.subscriptions[t].begun
 	case RouteTable:
-		return len(scopes.careful)+len(scopes.doubted) > 0
+		return len(scopes.unattributed)+len(scopes.nacked) > 0
 	default:
 		return false
 	}
 }
 
-// searching says whether it is not known yet which of several resources that were refused together are to blame.
-func (s *subscription) searching() bool {
-	for name := range s.careful {
-		if _, found := s.doubted[name]; !found {
+// attributing reports whether the culprits among several resources that were NACKed together are not known yet.
+func (s *subscription) attributing() bool {
+	for name := range s.unattributed {
+		if _, found := s.nacked[name]; !found {
 			return true
 		}
 	}
 	return false
 }
 
-// keep notes what the proxy has while it goes on with something that should have been replaced: that may use all of it. What comes later it
-// can not use.
-func (s *stream) keep() {
-	if !s.doubtful() {
-		s.kept = nil
+// pin records what the proxy has while it still uses something that should have been replaced, which may refer to all of it. It cannot
+// refer to what comes later.
+func (s *stream) pin() {
+	if !s.hasNACKed() {
+		s.pinned = nil
 		return
 	}
-	if s.kept != nil {
+	if s.pinned != nil {
 		return
 	}
-	s.kept = &[wireTypes]set{}
+	s.pinned = &[wireTypes]set{}
 	for _, t := range removalOrder {
-		s.kept[t] = set{}
+		s.pinned[t] = set{}
 		for name := range s.subscriptions[t].sent {
-			s.kept[t][name] = struct{}{}
+			s.pinned[t][name] = struct{}{}
 		}
 	}
 }
 
-// release ends the keeping of scopes and route tables that are sent anew: they may use what has come since, and that must not be removed
-// before them.
-func (s *stream) release(t Type, r *response) {
-	if s.kept == nil || t != Scope && t != RouteTable {
+// unpin ends that for scopes and route tables that are sent again. They may refer to newer resources, which must not be removed before
+// them.
+func (s *stream) unpin(t Type, r *response) {
+	if s.pinned == nil || t != Scope && t != RouteTable {
 		return
 	}
 	for name := range r.versions {
-		delete(s.kept[t], name)
+		delete(s.pinned[t], name)
 	}
 }
 
-// keeps says of names of a type whether they must not be removed now.
-func (s *stream) keeps(t Type) func(name string) bool {
-	s.keep()
+// isPinned returns whether names of a type must not be removed now.
+func (s *stream) isPinned(t Type) func(name string) bool {
+	s.pin()
 	return func(name string) bool {
-		if s.kept == nil {
+		if s.pinned == nil {
 			return false
 		}
-		_, kept := s.kept[t][name]
+		_, kept := s.pinned[t][name]
 		return kept
 	}
 }
 
-// report tells the observer when the proxy has come to have another state.
+// report reports to the observer that the proxy holds another state.
 func (s *stream) report() {
-	if s.reported && !s.left && s.held == s.round.state || !s.holds() {
+	if s.reported && !s.left && s.ackedState == s.cycle.state || !s.holds() {
 		return
 	}
-	s.held, s.reported, s.left = s.round.state, true, false
-	s.observer.Holds(s.identity, s.held.String())
+	s.ackedState, s.reported, s.left = s.cycle.state, true, false
+	s.observer.Holds(s.identity, s.ackedState.String())
 }
 
-// leave tells the observer when a round takes the proxy to another state than it has. A state may come back before the proxy has left it,
-// or after.
+// leave reports to the observer that an update cycle changes the state of the proxy. The previous state may come back before or after
+// the proxy has left it.
 func (s *stream) leave() {
-	if s.reported && !s.left && s.round.state != s.held {
+	if s.reported && !s.left && s.cycle.state != s.ackedState {
 		s.left = true
 		s.observer.Leaves(s.identity)
 	}
 }
 
-// holds says whether the proxy has everything of the round: all is acknowledged, and whatever its listeners need to serve has been asked
-// for and given. A proxy acknowledges a new listener before it asks for that.
+// holds reports whether the proxy has everything of the update cycle: it has acknowledged all of it, and was sent what its listeners
+// request. A proxy acknowledges a new listener before it requests that.
 func (s *stream) holds() bool {
-	if s.round.phase != idle && s.round.phase != removing {
+	if s.cycle.phase != idle && s.cycle.phase != removing {
 		return false
 	}
 	listeners := &s.subscriptions[Listener]
@@ -154,7 +154,7 @@ func (s *stream) holds() bool {
 		return false
 	}
 	for _, t := range []Type{RouteTable, Scope} {
-		if own := &s.subscriptions[t]; len(own.careful)+len(own.doubted) > 0 {
+		if own := &s.subscriptions[t]; len(own.unattributed)+len(own.nacked) > 0 {
 			return false
 		}
 	}
@@ -163,18 +163,18 @@ func (s *stream) holds() bool {
 			return false
 		}
 	}
-	for _, l := range s.round.listeners {
-		if listeners.doubted[l.name] != l.Version() && !s.supplied(l) {
+	for _, l := range s.cycle.listeners {
+		if listeners.nacked[l.name] != l.Version() && !s.sentNeeds(l) {
 			return false
 		}
 	}
 	return true
 }
 
-// supplied says whether the proxy was given what a listener needs.
-func (s *stream) supplied(listener *named) bool {
+// sentNeeds reports whether the proxy was sent what a listener requests.
+func (s *stream) sentNeeds(listener *namedResource) bool {
 	for _, table := range listener.needs.tables {
-		if wanted := s.round.tables[table]; wanted != nil && s.subscriptions[RouteTable].sent[table] != wanted.version {
+		if wanted := s.cycle.tables[table]; wanted != nil && s.subscriptions[RouteTable].sent[table] != wanted.version {
 			return false
 		}
 	}

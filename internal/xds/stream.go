@@ -15,37 +15,37 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// stream is one proxy's connection. To go-control-plane, which speaks the protocol, it is both the cache that is watched and the observer
-// of what happens, so a proxy can only ever reach the group of its identity.
+// stream is the stream of one proxy. To go-control-plane, which implements the protocol, it is both the cache and the callbacks, so a
+// proxy can only reach the group of its identity.
 type stream struct {
-	// identity and node, on which the proxy runs as far as it is known, never change.
+	// identity and node, the node of the proxy if it is known, never change.
 	identity Identity
 	node     string
 	group    *group
 	logger   *slog.Logger
 	metrics  *metrics
 	observer Observer
-	// panicked is told of a panic of somebody who works for the stream, and ends it. It is nil where a panic is to end the process.
+	// panicked is called after a panic in work for the stream, and ends the stream. It is nil if a panic is to end the process.
 	panicked func(any)
-	// beforeSearch is for tests.
-	beforeSearch func()
+	// beforeBisection is for tests.
+	beforeBisection func()
 
 	mu sync.Mutex
-	// anchored says that the proxy has subscribed to scopes for as long as it lives; see anchor.go.
+	// anchored reports that the proxy keeps its subscription to scopes for as long as it lives; see anchor.go.
 	anchored bool
-	// settled says that the proxy has answered something, and so has asked for all types that it wants; see round.begin.
-	settled       bool
+	// answeredOnce reports that the proxy has answered a response, and so has requested all types that it wants; see stream.begin.
+	answeredOnce  bool
 	subscriptions [wireTypes]subscription
-	round         round
-	// searches are for what is wrong with refused route tables, one at a time.
-	searches []*search
-	// held is the last state that the proxy was found to have, if it was reported; left says that the proxy has been sent something else
+	cycle         updateCycle
+	// bisections find the culprits of NACKed route tables and scopes, one at a time.
+	bisections []*bisection
+	// ackedState is the last state that was reported to the observer, if reported. left reports that the proxy has been sent another one
 	// since.
-	held     digest
-	reported bool
-	left     bool
-	// kept is what the proxy had when it first refused something; see state.go.
-	kept *[wireTypes]set
+	ackedState digest
+	reported   bool
+	left       bool
+	// pinned is what the proxy had when it first NACKed something; see state.go.
+	pinned *[wireTypes]set
 }
 
 var (
@@ -53,9 +53,11 @@ var (
 	_ deltav3.Callbacks     = (*stream)(nil)
 )
 
-// CreateDeltaWatch follows a request: the proxy wants something else, or has answered, and can take one more response of the type. The
-// returned function takes that back.
-func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse) (cancel func(), err error) {
+// CreateDeltaWatch handles a request: the proxy has changed its subscription, or has answered and can take one more response of the
+// type. The returned function cancels that.
+func (s *stream) CreateDeltaWatch(
+	request *cachev3.DeltaRequest, wanted cachev3.Subscription, out chan cachev3.DeltaResponse,
+) (cancel func(), err error) {
 	t, ok := typeOf(request.GetTypeUrl())
 	if !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "resources of type %q are not served", request.GetTypeUrl())
@@ -68,7 +70,7 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 	if t == Endpoints {
 		s.followEndpoints(request)
 		if !s.subscriptions[Cluster].active {
-			// Envoy asks for clusters first, unless it still warms some, which needs endpoints that come anew.
+			// Envoy requests clusters first, unless it still warms some, for which it needs endpoints again.
 			request.InitialResourceVersions = nil
 		}
 	}
@@ -77,19 +79,19 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 		forgetVersions(request)
 	}
 	if !own.active {
-		// What the proxy holds of the type may use what this round was about to remove.
-		s.round.removals = [wireTypes][]string{}
+		// What the proxy has of the type may refer to what this cycle was about to remove.
+		s.cycle.removals = [wireTypes][]string{}
 	}
 	exists := func(name string) bool { return s.group.lookup(t, name) != nil }
 	own.update(request, wanted.IsWildcard() && t.hasWildcard(), exists, s.group.names(t))
 	own.out = out
 	defer func() {
 		if cancel == nil {
-			// It panicked: the protocol closes the channel without having it taken back.
+			// It panicked: the protocol closes the channel without cancelling it.
 			own.out = nil
 		}
 	}()
-	s.handRest(t)
+	s.sendRest(t)
 	s.advance()
 	return func() {
 		s.mu.Lock()
@@ -98,12 +100,12 @@ func (s *stream) CreateDeltaWatch(request *cachev3.DeltaRequest, wanted cachev3.
 	}, nil
 }
 
-// CreateWatch refuses the state-of-the-world protocol, which is not served.
+// CreateWatch rejects the state-of-the-world protocol, which is not served.
 func (s *stream) CreateWatch(*cachev3.Request, cachev3.Subscription, chan cachev3.Response) (func(), error) {
 	return nil, status.Error(codes.Unimplemented, "only delta xDS is served")
 }
 
-// notify follows a change of the group, which is locked.
+// notify handles a change of the group, which is locked.
 func (s *stream) notify(different *touched) {
 	defer s.contain()
 	s.mu.Lock()
@@ -116,10 +118,9 @@ func (s *stream) notify(different *touched) {
 			}
 			exists := s.group.lookup(t, name) != nil
 			_, going := own.removed[name]
-			if exists && going || !exists && own.settle(name) {
-				// The proxy goes on with an earlier version until it is sent another one, or told to remove it. That may use what this round was about
-				// to remove.
-				s.round.removals = [wireTypes][]string{}
+			if exists && going || !exists && own.forgetNACK(name) {
+				// The proxy uses an earlier version until it gets another one, or a removal. That may refer to what this cycle was about to remove.
+				s.cycle.removals = [wireTypes][]string{}
 			}
 			own.mark(name, exists)
 		}
@@ -127,7 +128,7 @@ func (s *stream) notify(different *touched) {
 	s.advance()
 }
 
-// notifyEndpoints follows a change of assignments. It must not need the group's lock.
+// notifyEndpoints handles a change of load assignments. It must not need the group's lock.
 func (s *stream) notifyEndpoints(names []string) {
 	defer s.contain()
 	s.mu.Lock()
@@ -141,10 +142,10 @@ func (s *stream) notifyEndpoints(names []string) {
 	s.serve(Endpoints)
 }
 
-// advance hands over what can be sent now: what the proxy waits for, and the next steps of its round.
+// advance sends what can be sent now: what the proxy waits for, and the next steps of its update cycle.
 func (s *stream) advance() {
 	for s.step() {
-		// A step may make the next one possible.
+		// One step may make the next one possible.
 	}
 	s.serve(Endpoints)
 	s.serve(Secret)
@@ -152,30 +153,29 @@ func (s *stream) advance() {
 	s.report()
 }
 
-// serve hands over everything there is to tell of a type that a proxy asks for when it needs it.
+// serve sends everything there is to send of a type that a proxy requests by name when it needs it.
 func (s *stream) serve(t Type) {
 	own := &s.subscriptions[t]
-	if !own.ready() || !own.waiting() && len(own.changed) == 0 && (t.removedLate() || len(own.removed) == 0) {
+	if !own.ready() || !own.waiting() && len(own.changed) == 0 && (t.removedAfterACK() || len(own.removed) == 0) {
 		return
 	}
 	r := newResponse(t)
 	own.takeAnswers(r, s.lookup(t))
 	own.takeChanges(r, s.lookup(t))
-	if !t.removedLate() {
+	if !t.removedAfterACK() {
 		own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
 	}
 	if r = own.finish(r); r != nil {
-		s.hand(t, r)
+		s.send(t, r)
 	}
 }
 
-// repeatEndpoints has the endpoints of new and changed clusters sent again if the proxy follows them already: Envoy warms each with an
-// assignment that comes after the cluster, but does not ask again for what it follows, be it for the old version of the cluster or for
-// another one with the same endpoints.
+// repeatEndpoints sends the endpoints of new and changed clusters again if the proxy subscribes to them already. Envoy warms each
+// cluster with an assignment that comes after it, but does not request again what it subscribes to.
 func (s *stream) repeatEndpoints(clusters *response) {
 	endpoints := &s.subscriptions[Endpoints]
 	for _, resource := range clusters.resources {
-		if cluster, ok := resource.(*named); ok && endpoints.wants(cluster.endpoints) {
+		if cluster, ok := resource.(*namedResource); ok && endpoints.wants(cluster.endpoints) {
 			delete(endpoints.sent, cluster.endpoints)
 			endpoints.mark(cluster.endpoints, true)
 		}
@@ -227,37 +227,38 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 	if err := s.limitNames(t, request); err != nil {
 		return err
 	}
-	refusal := request.GetErrorDetail()
-	clipReason(t, refusal)
+	detail := request.GetErrorDetail()
+	clipReason(t, detail)
 	found := s.takeAnswer(t, request)
-	s.prepareSearches()
-	if refusal != nil {
-		s.metrics.refusals.WithLabelValues(t.String()).Inc()
-		s.logger.Warn("proxy refused configuration", "gateway", s.group.name, "pod", s.identity.Pod, "type", t.String(), "reason", refusal.GetMessage())
+	s.prepareBisections()
+	if detail != nil {
+		s.metrics.nacks.WithLabelValues(t.String()).Inc()
+		s.logger.Warn("proxy sent a NACK",
+			"group", s.group.id.String(), "pod", s.identity.Pod, "type", t.String(), "reason", detail.GetMessage())
 	}
-	for _, r := range found {
-		s.refused(r)
+	for _, nack := range found {
+		s.fallBack(nack)
 	}
 	return nil
 }
 
-// takeAnswer records an ACK or a NACK in one step, so that nobody sees a refused response as an acknowledged one. It returns the resources
-// that a NACK names.
-func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) []Refusal {
-	refusal := request.GetErrorDetail()
+// takeAnswer records an ACK or a NACK in one step, so that a NACKed response never counts as acknowledged. It returns the resources
+// that are rejected as a whole.
+func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) []NACK {
+	detail := request.GetErrorDetail()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if node := request.GetNode(); node != nil {
 		s.anchored = anchored(node)
 	}
-	answered := s.subscriptions[t].answered(request.GetResponseNonce(), refusal != nil)
-	s.settled = s.settled || answered != nil
+	answered := s.subscriptions[t].answered(request.GetResponseNonce(), detail != nil)
+	s.answeredOnce = s.answeredOnce || answered != nil
 	switch {
 	case answered == nil:
 	case answered.probe:
-		s.judge(refusal.GetMessage())
-	case refusal != nil:
-		return s.blame(t, answered, refusal.GetMessage())
+		s.takeProbeAnswer(detail.GetMessage())
+	case detail != nil:
+		return s.attribute(t, answered, detail.GetMessage())
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-const group = "shop/web"
+var group = xds.GroupID{Namespace: "shop", Name: "web"}
 
 // boot lets a proxy connect the way Envoy does and brings it to rest.
 func boot(t *testing.T, c *control) *proxy {
@@ -47,7 +47,11 @@ func TestOneChangePushesOnlyItself(t *testing.T) {
 	p.expect(endpointURL, []string{"eds/c2"}, nil)
 	c.cache.Apply([]xds.Change{host(t, "c.example", "")})
 	p.expect(routeURL, []string{"t1"}, nil)
-	c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c1": assignment(t, "eds/c1", 2), "eds/c2": assignment(t, "eds/c2", 1), "eds/c9": assignment(t, "eds/c9", 1)})
+	c.cache.ApplyEndpoints(
+		map[string]*xds.Resource{
+			"eds/c1": assignment(t, "eds/c1", 2), "eds/c2": assignment(t, "eds/c2", 1), "eds/c9": assignment(t, "eds/c9", 1),
+		},
+	)
 	p.expect(endpointURL, []string{"eds/c1"}, nil)
 	c.cache.Apply([]xds.Change{secret(t, group, "s1", "new"), secret(t, group, "unwanted", "")})
 	p.expect(secretURL, []string{"s1"}, nil)
@@ -79,7 +83,7 @@ func TestUpdatesComeInOrderAndRemovalsLast(t *testing.T) {
 	p.hearsNothing()
 }
 
-func TestRoutesWaitForClustersThatCanNotBeSentYet(t *testing.T) {
+func TestRoutesWaitForClustersThatCannotBeSentYet(t *testing.T) {
 	t.Parallel()
 	c := start(t, options{})
 	p := boot(t, c)
@@ -140,7 +144,7 @@ func TestReconnect(t *testing.T) {
 	clusters := versions(p.expect(clusterURL, []string{"c1", "c2"}, nil))
 	p.subscribe(routeURL, "t1")
 	routes := versions(p.expect(routeURL, []string{"t1"}, nil))
-	p.hangUp()
+	p.disconnect()
 
 	t.Run("with what is current brings nothing", func(t *testing.T) {
 		t.Parallel()
@@ -238,7 +242,9 @@ func TestSubscriptions(t *testing.T) {
 		t.Parallel()
 		c := start(t, options{})
 		p := boot(t, c)
-		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"c1"}, ResourceNamesUnsubscribe: []string{"*"}})
+		p.send(
+			&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, ResourceNamesSubscribe: []string{"c1"}, ResourceNamesUnsubscribe: []string{"*"}},
+		)
 		p.expect(clusterURL, []string{"c1"}, nil)
 		p.expect(endpointURL, []string{"eds/c1"}, nil)
 		c.cache.Apply([]xds.Change{cluster(t, group, "c2", "new"), cluster(t, group, "c1", "new")})
@@ -282,7 +288,9 @@ func TestManyChangesAtOnceEndInTheSameState(t *testing.T) {
 	})
 	writers.Go(func() {
 		for i := range rounds {
-			c.cache.ApplyEndpoints(map[string]*xds.Resource{"eds/c0": assignment(t, "eds/c0", uint32(i+1)), "eds/c1": assignment(t, "eds/c1", uint32(i+1))})
+			c.cache.ApplyEndpoints(
+				map[string]*xds.Resource{"eds/c0": assignment(t, "eds/c0", uint32(i+1)), "eds/c1": assignment(t, "eds/c1", uint32(i+1))},
+			)
 		}
 	})
 	writers.Wait()
@@ -292,7 +300,9 @@ func TestManyChangesAtOnceEndInTheSameState(t *testing.T) {
 	reference := c.connectAs("reference")
 	want := map[string]map[string]string{}
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
-		{TypeUrl: clusterURL}, {TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}}, {TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c0"}},
+		{TypeUrl: clusterURL},
+		{TypeUrl: routeURL, ResourceNamesSubscribe: []string{"t1"}},
+		{TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c0"}},
 	} {
 		reference.send(request)
 		want[request.GetTypeUrl()] = versions(reference.take())

@@ -13,66 +13,64 @@ const wildcardName = "*"
 
 type set = map[string]struct{}
 
-// subscription is what one stream has to do with one type: what the proxy wants, holds, answered and has yet to be told. Whatever it has
-// yet to be told is a set of names that exist or that the proxy holds, never a queue, so a proxy that does not read costs no more than
-// one that does.
+// subscription is the state of one type on one stream: what the proxy wants, has, has answered and is still to be sent. What is still
+// to be sent is a set of names, never a queue, so a proxy that does not read costs no more than one that does.
 type subscription struct {
 	active   bool
 	wildcard bool
 	names    set
-	// joined says that a round has begun since the proxy subscribed, which has told it, or will tell it, everything of the type.
+	// joined reports that an update cycle has begun since the proxy subscribed, which sends it everything of the type.
 	joined bool
-	// begun says that the proxy has had resources of the type, or a response, which may have been empty. It begins to serve when it has had
-	// its first response with listeners, whatever is in it.
+	// begun reports that the proxy has had resources of the type, or a response, even an empty one. Envoy begins to serve after its first
+	// response with listeners.
 	begun bool
 
-	// sent is the version of each resource that was sent last. A proxy that refused it keeps what it had before, and is not sent the same
+	// sent is the version of each resource that was sent last. A proxy that NACKed it keeps the previous one, and is not sent the same
 	// version again.
 	sent map[string]string
-	// doubted is the version of each resource that was refused, as long as it is the one sent last.
-	doubted map[string]string
-	// accepted is what each route table that the proxy took last is made of.
+	// nacked is the NACKed version of each resource, as long as it is the one sent last.
+	nacked map[string]string
+	// accepted are the parts of each route table that the proxy acknowledged last.
 	accepted map[string]tableParts
-	// careful are names of which some were refused together and it is not known which. No more than quota of them are sent at once.
-	careful set
-	quota   int
-	// salt goes into what is sent while the proxy may have recorded resources that it does not use; see salt.go.
+	// unattributed are names of which some were NACKed together, without a known culprit. At most quota of them are sent at once.
+	unattributed set
+	quota        int
+	// salt is added to what is sent while the proxy may have recorded resources that it does not use; see salt.go.
 	salt string
-	// recorded says that a response with several resources was refused, so that the proxy may have recorded any of them for as long as it is
-	// not sent other bytes.
+	// recorded reports that a response with several resources was NACKed, so the proxy may have recorded any of them until it gets other
+	// bytes.
 	recorded bool
-	// parts are those of a response that have yet to be handed over; see parts.go.
+	// parts are the parts of a response that are still to be sent; see parts.go.
 	parts []*response
-	// unanswered are the responses that the proxy has neither acknowledged nor refused, oldest first.
+	// unanswered are the responses that the proxy has neither acknowledged nor NACKed, oldest first.
 	unanswered []*delivery
 
-	// asked are names that the proxy asked for, does not hold, and waits for.
+	// asked are names that the proxy requested, does not have, and waits for.
 	asked set
 	// changed are wanted names whose version may differ from the one sent.
 	changed set
-	// removed are names that were sent and exist no more.
+	// removed are names that were sent and do not exist any more.
 	removed set
-	// absent are names that were asked for and do not exist, which the proxy is told at once so that it does not wait.
+	// absent are names that were requested and do not exist. The proxy gets a removal at once, so that it does not wait.
 	absent set
-	// unknown are the names that the proxy subscribed to although they did not exist, and unknownBytes how long they are; see
-	// unknown_names.go.
+	// unknown are the names that the proxy subscribed to before they existed, and unknownBytes their length; see unknown_names.go.
 	unknown      set
 	unknownBytes int
-	// owed says that the proxy waits for a response, even an empty one.
+	// owed reports that the proxy waits for a response, even an empty one.
 	owed bool
 
-	// out takes one response; it is nil until the proxy asks, or answers, again.
+	// out takes one response; it is nil until the next request or answer of the proxy.
 	out chan cachev3.DeltaResponse
 }
 
-// delivery is what one response carried: a version for each name, empty if it was removed.
+// delivery is the content of one response: a version for each name, empty if it was removed.
 type delivery struct {
 	nonce    string
 	versions map[string]string
 	// named and tables are the resources themselves, without the bytes of the tables.
-	named  []*named
+	named  []*namedResource
 	tables map[string]tableParts
-	// probe says that its resources are there to be judged, not to be used.
+	// probe reports that its resources are probes of a bisection.
 	probe bool
 }
 
@@ -84,7 +82,7 @@ func (s *subscription) wants(name string) bool {
 	return ok
 }
 
-// update follows a request. all lists the names that exist.
+// update handles a request. all are the names that exist.
 func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildcard bool, exists func(string) bool, all iter.Seq[string]) {
 	first := !s.active
 	if first {
@@ -94,8 +92,8 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		maps.Copy(s.sent, request.GetInitialResourceVersions())
 		s.begun = len(s.sent) > 0
 		s.salt = newSalt()
-		s.asked, s.changed, s.removed, s.absent, s.careful, s.unknown = set{}, set{}, set{}, set{}, set{}, set{}
-		s.doubted, s.accepted = map[string]string{}, map[string]tableParts{}
+		s.asked, s.changed, s.removed, s.absent, s.unattributed, s.unknown = set{}, set{}, set{}, set{}, set{}, set{}
+		s.nacked, s.accepted = map[string]string{}, map[string]tableParts{}
 	}
 	for _, name := range request.GetResourceNamesSubscribe() {
 		if name == wildcardName {
@@ -103,7 +101,7 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		}
 		s.names[name] = struct{}{}
 		if !first {
-			// A client may ask again for what it has forgotten, and must be given it.
+			// A client may request again what it has dropped, and must get it.
 			delete(s.sent, name)
 		}
 		there := exists(name)
@@ -118,12 +116,12 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.noteUnknown(name, false)
 		s.forget(name)
 		if wildcard {
-			// The protocol wants an answer about what is now only covered by the wildcard.
+			// The protocol requires an answer about what only the wildcard covers now.
 			s.ask(name, exists(name))
 		}
 	}
 	if !first && wildcard && slices.Contains(request.GetResourceNamesSubscribe(), wildcardName) {
-		// It has let go of everything and asks anew; Envoy may say both in one request.
+		// It has dropped everything and requests it again; Envoy may do both in one request.
 		s.wildcard = false
 		clear(s.sent)
 	}
@@ -155,7 +153,7 @@ func (s *subscription) setWildcard(wildcard, first bool, exists func(string) boo
 	}
 }
 
-// ask records that the proxy is to be told about a name in any case.
+// ask records that the proxy is to get an answer about a name in any case.
 func (s *subscription) ask(name string, exists bool) {
 	_, held := s.sent[name]
 	switch {
@@ -169,7 +167,7 @@ func (s *subscription) ask(name string, exists bool) {
 	}
 }
 
-// mark records that a wanted name is different, or gone.
+// mark records that a wanted name has changed, or is gone.
 func (s *subscription) mark(name string, exists bool) {
 	if exists {
 		s.noteUnknown(name, false)
@@ -201,8 +199,8 @@ func (s *subscription) mark(name string, exists bool) {
 
 func (s *subscription) forget(name string) {
 	delete(s.sent, name)
-	delete(s.doubted, name)
-	delete(s.careful, name)
+	delete(s.nacked, name)
+	delete(s.unattributed, name)
 	delete(s.accepted, name)
 	delete(s.asked, name)
 	delete(s.changed, name)
@@ -210,22 +208,21 @@ func (s *subscription) forget(name string) {
 	delete(s.absent, name)
 }
 
-// ready says whether a response can be handed over without waiting. Only the stream takes from out, and whoever puts into it holds the
-// stream's lock.
+// ready reports whether a response can be sent without waiting. Only the stream takes from out, and writers hold the stream's lock.
 func (s *subscription) ready() bool { return len(s.parts) == 0 && s.open() }
 
-// open says whether the next part of a response can be handed over.
+// open reports whether the next part of a response can be sent.
 func (s *subscription) open() bool {
 	return s.out != nil && len(s.out) < cap(s.out) && len(s.unanswered) < maxUnanswered
 }
 
-// waiting says whether the proxy waits for an answer about names it asked for.
+// waiting reports whether the proxy waits for an answer about names that it requested.
 func (s *subscription) waiting() bool { return len(s.asked) > 0 || len(s.absent) > 0 }
 
-// takeAnswers puts into a response what the proxy waits for. What exists but is not to be had from lookup yet is kept for later.
+// takeAnswers adds what the proxy waits for to a response. What exists but is not in lookup yet is kept for later.
 func (s *subscription) takeAnswers(r *response, lookup func(string) versioned) {
 	if len(s.asked) > 0 {
-		// A map never gets smaller, and going through an empty one costs what it once held; so what is left goes into another one.
+		// A map never shrinks, and a loop over an empty one costs what it once held. So the rest goes into another one.
 		later := set{}
 		for _, name := range slices.Sorted(maps.Keys(s.asked)) {
 			if resource := lookup(name); resource != nil {
@@ -244,7 +241,7 @@ func (s *subscription) takeAnswers(r *response, lookup func(string) versioned) {
 	}
 }
 
-// takeChanges puts into a response what is different from what the proxy holds.
+// takeChanges adds what differs from what the proxy has to a response.
 func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
 	if len(s.changed) == 0 {
 		return
@@ -255,7 +252,7 @@ func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
 		if resource == nil || s.sent[name] == resource.Version() {
 			continue
 		}
-		if _, careful := s.careful[name]; careful {
+		if _, unattributed := s.unattributed[name]; unattributed {
 			if quota--; quota < 0 {
 				later[name] = struct{}{}
 				continue
@@ -266,7 +263,7 @@ func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
 	s.changed = later
 }
 
-// put regards a resource as sent.
+// put adds a resource to a response and marks it as sent.
 func (s *subscription) put(r *response, name string, resource versioned) {
 	if before, held := s.sent[name]; held {
 		r.before[name] = before
@@ -275,7 +272,7 @@ func (s *subscription) put(r *response, name string, resource versioned) {
 	r.add(name, resource)
 }
 
-// takeBack regards a response as never made. What it says may have changed since.
+// takeBack undoes a response that was not sent. Its resources may have changed since.
 func (s *subscription) takeBack(r *response) {
 	s.owed = s.owed || len(r.versions) == 0
 	for name, version := range r.versions {
@@ -296,14 +293,14 @@ func (s *subscription) takeBack(r *response) {
 	}
 }
 
-// takeRemovals puts the removal of those names into a response that are still to be removed.
+// takeRemovals adds the removal of those names that are still to be removed to a response.
 func (s *subscription) takeRemovals(r *response, names []string) {
 	for _, name := range names {
 		if _, still := s.removed[name]; still {
 			r.before[name] = s.sent[name]
 			delete(s.sent, name)
-			delete(s.doubted, name)
-			delete(s.careful, name)
+			delete(s.nacked, name)
+			delete(s.unattributed, name)
 			delete(s.removed, name)
 			r.remove(name)
 		}
@@ -313,7 +310,7 @@ func (s *subscription) takeRemovals(r *response, names []string) {
 	}
 }
 
-// finish returns the response if there is anything in it, or if the proxy waits even for an empty one.
+// finish returns the response if it has content, or if the proxy waits even for an empty one.
 func (s *subscription) finish(r *response) *response {
 	if len(r.versions) == 0 && !s.owed {
 		return nil
@@ -322,10 +319,10 @@ func (s *subscription) finish(r *response) *response {
 	return r
 }
 
-// hand passes a response to the stream. The subscription is not ready again before the proxy's next request.
-func (s *subscription) hand(r *response) {
+// send passes a response to the stream. The subscription is not ready again before the proxy's next request.
+func (s *subscription) send(r *response) {
 	if s.salt != "" {
-		// After a NACK, what is left of a response needs another salt than it has.
+		// After a NACK, the rest of a response needs another salt.
 		r.salt = s.salt
 	}
 	s.begun = true
@@ -334,7 +331,7 @@ func (s *subscription) hand(r *response) {
 	s.out = nil
 }
 
-// sentAs gives the oldest response that has none its nonce.
+// sentAs sets the nonce of the oldest response without one.
 func (s *subscription) sentAs(nonce string) {
 	for _, d := range s.unanswered {
 		if d.nonce == "" {
@@ -344,16 +341,16 @@ func (s *subscription) sentAs(nonce string) {
 	}
 }
 
-// answered returns what the proxy answered to, nil if the nonce is not known. An answer covers all responses before it.
-func (s *subscription) answered(nonce string, refused bool) *delivery {
+// answered returns the response that the proxy answered, nil if the nonce is not known. An answer covers all responses before it.
+func (s *subscription) answered(nonce string, nacked bool) *delivery {
 	i := slices.IndexFunc(s.unanswered, func(d *delivery) bool { return d.nonce == nonce })
 	if nonce == "" || i < 0 {
 		return nil
 	}
 	d := s.unanswered[i]
 	s.unanswered = slices.Delete(s.unanswered, 0, i+1)
-	if !refused {
-		s.trust(d)
+	if !nacked {
+		s.markACKed(d)
 	}
 	return d
 }

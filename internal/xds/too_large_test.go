@@ -10,20 +10,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// refusals remembers what was refused.
-type refusals struct {
-	nobody
-	seen *[]Refusal
+// nackRecorder records NACKs.
+type nackRecorder struct {
+	noObserver
+	seen *[]NACK
 }
 
-func (r refusals) Refused(_ Identity, refusal Refusal) { *r.seen = append(*r.seen, refusal) }
+func (r nackRecorder) NACKed(_ Identity, nack NACK) { *r.seen = append(*r.seen, nack) }
 
 func TestAResourceThatIsTooLargeIsLeftOut(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	var seen []Refusal
+	var seen []NACK
 	s := &stream{
-		group: newGroup("shop/web", newEndpointTable()), observer: refusals{seen: &seen}, metrics: newMetrics(prometheus.NewRegistry()),
+		group: newGroup(GroupID{}, newEndpointTable()), observer: nackRecorder{seen: &seen}, metrics: newMetrics(prometheus.NewRegistry()),
 		logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	s.subscriptions[RouteTable].update(&discoveryv3.DeltaDiscoveryRequest{}, false, func(string) bool { return true }, nil)
@@ -36,7 +36,7 @@ func TestAResourceThatIsTooLargeIsLeftOut(t *testing.T) {
 	if len(r.resources) != 1 || r.resources[0].label() != "small" || len(r.versions) != 2 || len(r.tables) != 1 || len(r.removed) != 1 {
 		t.Errorf("%v are sent", r.versions)
 	}
-	if s.subscriptions[RouteTable].doubted["big"] != "v" || s.subscriptions[RouteTable].sent["big"] != "v" {
+	if s.subscriptions[RouteTable].nacked["big"] != "v" || s.subscriptions[RouteTable].sent["big"] != "v" {
 		t.Error("it should be as if the proxy had refused it")
 	}
 	if len(seen) != 1 || seen[0].Type != RouteTable || seen[0].Name != "big" || !strings.Contains(log.String(), "too large") {
@@ -46,7 +46,7 @@ func TestAResourceThatIsTooLargeIsLeftOut(t *testing.T) {
 
 func TestTheSizeOfATableIsKept(t *testing.T) {
 	t.Parallel()
-	g := newGroup("shop/web", newEndpointTable())
+	g := newGroup(GroupID{}, newEndpointTable())
 	set := func(name, note string) {
 		change := Change{Type: VirtualHost, Table: "t", Name: name}
 		if note != "" {
@@ -54,7 +54,9 @@ func TestTheSizeOfATableIsKept(t *testing.T) {
 		}
 		g.apply([]Change{change, {Type: RouteTable, Name: "t", Resource: &Resource{version: "h", value: []byte("header")}}})
 	}
-	for _, change := range [][2]string{{"a", "one"}, {"b", strings.Repeat("x", 500)}, {"*.c", "three"}, {"a", "longer"}, {"b", ""}, {"*.c", "3"}} {
+	for _, change := range [][2]string{
+		{"a", "one"}, {"b", strings.Repeat("x", 500)}, {"*.c", "three"}, {"a", "longer"}, {"b", ""}, {"*.c", "3"},
+	} {
 		set(change[0], change[1])
 		table := g.tables["t"].current
 		if got := len(table.wire().GetResource().GetValue()); got != table.bytes {

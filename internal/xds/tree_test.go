@@ -21,7 +21,9 @@ func TestTheRouteThatSpoilsATreeIsFoundOnceThoughItIsInSeveralPlaces(t *testing.
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{Action: &xdscorev3.TypedExtensionConfig{Name: "routes", TypedConfig: body}}}
+		return &xdsmatcherv3.Matcher_OnMatch{
+			OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{Action: &xdscorev3.TypedExtensionConfig{Name: "routes", TypedConfig: body}},
+		}
 	}
 	message := &routev3.VirtualHost{Name: "b", Domains: []string{"b.example"}, Matcher: &xdsmatcherv3.Matcher{
 		MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
@@ -35,7 +37,7 @@ func TestTheRouteThatSpoilsATreeIsFoundOnceThoughItIsInSeveralPlaces(t *testing.
 	scope := p.receive()
 	check(t, scope, scopeURL, []string{"t1|b.example"}, nil)
 	p.refuse(scope, "no such thing")
-	judgeProbes(t, p)
+	answerProbes(t, p)
 	j.expect(t, "refused virtual_host t1 b.example [HTTPRoute/shop/bad/0]: no such thing")
 	j.nothing(t)
 }

@@ -5,7 +5,7 @@ import resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 // Type is a kind of resource.
 type Type uint8
 
-// The kinds of resources, in the order in which a proxy learns of them.
+// The kinds of resources, in the order in which a proxy gets them.
 const (
 	Cluster Type = iota
 	Endpoints
@@ -14,7 +14,7 @@ const (
 	Scope
 	Listener
 	RouteTable
-	// wireTypes counts the kinds above, which are those a proxy can ask for.
+	// wireTypes is the number of kinds above, which are those a proxy can request.
 	wireTypes
 	// VirtualHost is a part of a RouteTable; see routetable.go for how it travels.
 	VirtualHost
@@ -60,9 +60,13 @@ func typeOf(url string) (Type, bool) {
 	return 0, false
 }
 
-// hasWildcard says whether a proxy can subscribe to everything of the type. The others are asked for by name, even by a client that sends "*".
+// hasWildcard reports whether a proxy can subscribe to everything of the type. Others are requested by name, even by a client that
+// sends "*".
 func (t Type) hasWildcard() bool { return t == Cluster || t == Scope || t == Listener }
 
-// removedLate says whether something else may still use what is removed, so that its removal waits for the last phase of a round. Nothing uses listeners, and
-// Envoy has to see the old one leave together with a new one on the same address; endpoints come and go with the proxy's own interest.
-func (t Type) removedLate() bool { return t == Cluster || t == Secret || t == Scope || t == RouteTable }
+// removedAfterACK reports whether other resources may still refer to a removed one, so that its removal waits for the last phase of an
+// update cycle. Nothing refers to listeners, and Envoy has to remove an old one together with a new one on the same address. Endpoints
+// come and go with the proxy's subscription.
+func (t Type) removedAfterACK() bool {
+	return t == Cluster || t == Secret || t == Scope || t == RouteTable
+}

@@ -6,9 +6,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// limitNames bounds the names that do not exist and are remembered for a proxy, in case they come to exist. A stream that goes on asking
-// for more of them ends. In its first request of a type, a proxy lists what it had before, all of which may be gone. There the names that
-// are too many are left out, so that it can connect at all.
+// limitNames bounds the names that do not exist and are stored for a proxy, in case they come to exist. A stream that requests more of
+// them ends. In its first request of a type, a proxy lists what it had before, all of which may be gone. There the names beyond the
+// limit are ignored, so that the proxy can connect at all.
 func (s *stream) limitNames(t Type, request *discoveryv3.DeltaDiscoveryRequest) error {
 	if len(request.GetResourceNamesSubscribe()) == 0 {
 		return nil
@@ -18,8 +18,8 @@ func (s *stream) limitNames(t Type, request *discoveryv3.DeltaDiscoveryRequest) 
 	if len(kept) == before {
 		return nil
 	}
-	s.logger.Warn("proxy asks for too many names that do not exist",
-		"gateway", s.group.name, "pod", s.identity.Pod, "type", t.String(), "names", before-len(kept))
+	s.logger.Warn("proxy subscribes to too many names that do not exist",
+		"group", s.group.id.String(), "pod", s.identity.Pod, "type", t.String(), "names", before-len(kept))
 	if !first {
 		return status.Errorf(codes.ResourceExhausted, "more than %d names of type %s do not exist", maxUnknown, t)
 	}
@@ -27,8 +27,8 @@ func (s *stream) limitNames(t Type, request *discoveryv3.DeltaDiscoveryRequest) 
 	return nil
 }
 
-// knownNames are the names that exist, and as many of the others as there is room for. It says whether this is the first request of the
-// type.
+// knownNames returns the names that exist, and as many of the others as the limit allows. It reports whether this is the first request
+// of the type.
 func (s *stream) knownNames(t Type, names []string) (kept []string, first bool) {
 	s.group.mu.RLock()
 	defer s.group.mu.RUnlock()
@@ -48,7 +48,7 @@ func (s *stream) knownNames(t Type, names []string) (kept []string, first bool) 
 	return kept, !own.active
 }
 
-// noteUnknown keeps count of the names that the proxy subscribed to although they did not exist.
+// noteUnknown counts the names that the proxy subscribed to before they existed.
 func (s *subscription) noteUnknown(name string, unknown bool) {
 	_, counted := s.unknown[name]
 	switch {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -21,7 +22,7 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// Rules are what an API server does to objects of custom kinds: it fills in defaults and turns away what the definitions do not allow.
+// Rules are what an API server does to objects of custom kinds: it fills in defaults and rejects what the definitions do not allow.
 type Rules map[store.Kind]definition
 
 type definition struct {
@@ -67,18 +68,61 @@ func Read(folders ...string) (Rules, error) {
 
 func newDefinition(version *apiextensionsv1.CustomResourceDefinitionVersion) (definition, error) {
 	var internal apiextensions.CustomResourceValidation
-	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(version.Schema, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(
+		version.Schema, &internal, nil,
+	); err != nil {
 		return definition{}, err
 	}
 	structural, err := schema.NewStructural(internal.OpenAPIV3Schema)
 	if err != nil {
 		return definition{}, err
 	}
+	if problems := schema.ValidateStructural(nil, structural); len(problems) > 0 {
+		return definition{}, problems.ToAggregate()
+	}
 	validator, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)
 	if err != nil {
 		return definition{}, err
 	}
 	return definition{structural: structural, schema: validator, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+}
+
+// Check says why an API server would reject an object as it is written in YAML, with strict field validation. It takes every object whose
+// kind has no definition here.
+func (a Rules) Check(text string) error {
+	content, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return err
+	}
+	var object map[string]any
+	if err := json.Unmarshal(content, &object); err != nil {
+		return err
+	}
+	kind, _ := object["kind"].(string)
+	d, checked := a[store.Kind(kind)]
+	if !checked {
+		return nil
+	}
+	options := schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
+	if unknown := pruning.PruneWithOptions(object, d.structural, true, options); len(unknown) > 0 {
+		return fmt.Errorf("unknown fields %q", unknown)
+	}
+	return d.check(object)
+}
+
+// check fills in the defaults of an object, and says what the definition does not allow.
+func (d definition) check(object map[string]any) error {
+	delete(object, "status")
+	defaulting.Default(object, d.structural)
+	if problems := validation.ValidateCustomResource(nil, object, d.schema); len(problems) > 0 {
+		return problems.ToAggregate()
+	}
+	if problems, _ := d.rules.Validate(
+		context.Background(), nil, d.structural, object, nil, celconfig.RuntimeCELCostBudget,
+	); len(problems) > 0 {
+		return problems.ToAggregate()
+	}
+	return nil
 }
 
 // Admit returns the object as the API server would store it, or why it would not.
@@ -95,13 +139,8 @@ func (a Rules) Admit(c store.Change) (store.Change, error) {
 	if err := json.Unmarshal(text, &object); err != nil {
 		return c, err
 	}
-	delete(object, "status")
-	defaulting.Default(object, d.structural)
-	if problems := validation.ValidateCustomResource(nil, object, d.schema); len(problems) > 0 {
-		return c, problems.ToAggregate()
-	}
-	if problems, _ := d.rules.Validate(context.Background(), nil, d.structural, object, nil, celconfig.RuntimeCELCostBudget); len(problems) > 0 {
-		return c, problems.ToAggregate()
+	if err := d.check(object); err != nil {
+		return c, err
 	}
 	if text, err = json.Marshal(object); err != nil {
 		return c, err

@@ -26,10 +26,18 @@ func TestProxyConfig(t *testing.T) {
 		refused string
 	}{
 		{"nothing", "{}", ""},
-		{"everything that goes together", `{replicas: 3, disruptionBudget: {minAvailable: 50%}, concurrency: 2, limits: {connections: 10}, drain: {delay: 5s, timeout: 1m30s}, delivery: XDS,
-			pod: {labels: {a.example/b: c}, nodeSelector: {a: b}, resources: {limits: {memory: 1Gi}}}, metrics: {prometheus: Disabled, backends: Enabled},
-			service: {type: LoadBalancer, loadBalancerSourceRanges: [192.0.2.0/24, "2001:db8::/32"], ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack, nodePorts: [{port: 80, nodePort: 30080}]},
-			accessLogs: [{type: JSON, fields: {a: b}}, {type: Text, format: x}, {type: OTLP, otlp: {backendRef: {name: c, port: 4317}}}], patches: {deployment: {spec: {x: y}}}}`, ""},
+		{"everything that goes together", `{replicas: 3, disruptionBudget: {minAvailable: 50%}, concurrency: 2,
+			limits: {connections: 10}, drain: {delay: 5s, timeout: 1m30s}, delivery: XDS,
+			pod: {labels: {a.example/b: c}, nodeSelector: {a: b}, resources: {limits: {memory: 1Gi}}},
+			metrics: {prometheus: Disabled, backends: Enabled},
+			service: {type: LoadBalancer, loadBalancerSourceRanges: [192.0.2.0/24, "2001:db8::/32"], ipFamilies: [IPv4, IPv6],
+				ipFamilyPolicy: RequireDualStack, nodePorts: [{port: 80, nodePort: 30080}]},
+			accessLogs: [{type: JSON, fields: {a: b}}, {type: Text, format: x}, {type: OTLP, otlp: {backendRef: {name: c, port: 4317}}}],
+			patches: {deployment: {spec: {x: y}}}}`, ""},
+		{"databases", "{geoIP: {maxMind: {cityDBPath: /geo/city.mmdb, anonymousIPDBPath: /geo/a}}}", ""},
+		{"no database", "{geoIP: {maxMind: {}}}", "at least one path"},
+		{"databases of no format", "{geoIP: {}}", "maxMind"},
+		{"a path that is none", "{geoIP: {maxMind: {asnDBPath: geo.mmdb}}}", "asnDBPath"},
 		{"a number and an autoscaler", "{replicas: 3, autoscaling: {maxReplicas: 4}}", "exclude each other"},
 		{"more at least than at most", "{autoscaling: {minReplicas: 5, maxReplicas: 4}}", "more than maxReplicas"},
 		{"an autoscaler without a bound", "{autoscaling: {minReplicas: 5}}", "maxReplicas"},
@@ -42,8 +50,11 @@ func TestProxyConfig(t *testing.T) {
 		{"a budget in words", "{disruptionBudget: {minAvailable: some}}", "percentage"},
 		{"a patch for what does not run the proxies", "{patches: {daemonSet: {}}}", "needs workload DaemonSet"},
 		{"the other patch for what does not run the proxies", "{workload: DaemonSet, patches: {deployment: {}}}", "needs workload Deployment"},
-		{"a node port inside the cluster", "{service: {type: ClusterIP, nodePorts: [{port: 80, nodePort: 30080}]}}", "ClusterIP Service has no nodePorts"},
-		{"a load balancer of nobody", "{service: {type: NodePort, loadBalancerClass: x}}", "NodePort Service has no loadBalancerClass"},
+		{
+			"a node port inside the cluster", "{service: {type: ClusterIP, nodePorts: [{port: 80, nodePort: 30080}]}}",
+			"ClusterIP Service has no nodePorts",
+		},
+		{"a load balancer without a class", "{service: {type: NodePort, loadBalancerClass: x}}", "NodePort Service has no loadBalancerClass"},
 		{"a Service of another kind", "{service: {type: ExternalName}}", "type"},
 		{"a range that is none", "{service: {loadBalancerSourceRanges: [192.0.2.1]}}", "is a network"},
 		{"two families of one kind", "{service: {ipFamilies: [IPv4, IPv4], ipFamilyPolicy: RequireDualStack}}", "must differ"},
@@ -60,8 +71,8 @@ func TestProxyConfig(t *testing.T) {
 		{"a delay that is none", "{drain: {delay: soon}}", "delay"},
 		{"text with fields", "{accessLogs: [{type: Text, fields: {a: b}}]}", "fields are for JSON and OTLP"},
 		{"JSON with a format", "{accessLogs: [{type: JSON, format: x}]}", "format is for Text"},
-		{"OTLP to nobody", "{accessLogs: [{type: OTLP}]}", "otlp is needed"},
-		{"JSON to somebody", "{accessLogs: [{type: JSON, otlp: {backendRef: {name: c, port: 1}}}]}", "otlp is needed"},
+		{"OTLP without a backend", "{accessLogs: [{type: OTLP}]}", "otlp is needed"},
+		{"JSON with a backend", "{accessLogs: [{type: JSON, otlp: {backendRef: {name: c, port: 1}}}]}", "otlp is needed"},
 		{"a delivery that there is not", "{delivery: Pigeons}", "delivery"},
 	}
 	for _, test := range tests {
@@ -73,7 +84,7 @@ func TestProxyConfig(t *testing.T) {
 			case test.refused == "" && err != nil:
 				t.Errorf("refused: %v", err)
 			case test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)):
-				t.Errorf("want a refusal that says %q: %v", test.refused, err)
+				t.Errorf("want an error that says %q: %v", test.refused, err)
 			}
 		})
 	}
@@ -101,7 +112,7 @@ func TestQuantitiesHaveAnEnd(t *testing.T) {
 			if !expression.MatchString(good) {
 				t.Errorf("%q is refused", good)
 			} else if _, err := resource.ParseQuantity(good); err != nil {
-				t.Errorf("%q can not be read: %v", good, err)
+				t.Errorf("%q cannot be read: %v", good, err)
 			}
 		}
 		for _, bad := range []string{"", "1e1.5", "1e-1000000000", "1e100", "123456789012345678901", ".", "1x", "1e"} {

@@ -57,7 +57,7 @@ func TestHealthOfGoldenStatuses(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden statuses: %v", err)
 	}
-	judged := map[string]int{}
+	evaluated := map[string]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -74,18 +74,18 @@ func TestHealthOfGoldenStatuses(t *testing.T) {
 				if (got == "Healthy") != stored.good {
 					t.Errorf("%s: %s, %s: %s (%s), while it is good: %t", filepath.Base(filepath.Dir(file)), name, what, got, message, stored.good)
 				}
-				judged[fmt.Sprintf("%s good:%t", kind, stored.good)]++
+				evaluated[fmt.Sprintf("%s good:%t", kind, stored.good)]++
 			}
 		}
 	}
 	for _, kind := range []string{"HTTPRoute", "GRPCRoute"} {
 		for _, good := range []bool{true, false} {
-			if key := fmt.Sprintf("%s good:%t", kind, good); judged[key] == 0 && key != "GRPCRoute good:false" {
+			if key := fmt.Sprintf("%s good:%t", kind, good); evaluated[key] == 0 && key != "GRPCRoute good:false" {
 				t.Errorf("there is no golden case of %s", key)
 			}
 		}
 	}
-	t.Logf("judged %v", judged)
+	t.Logf("evaluated %v", evaluated)
 }
 
 // stored is a status, and whether nothing is wrong with it.

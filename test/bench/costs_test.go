@@ -29,9 +29,12 @@ type meter struct {
 	rounds map[string]float64
 }
 
-func (s *site) meter(t *testing.T) meter {
+func (s *scenario) meter(t *testing.T) meter {
 	t.Helper()
-	m := meter{computed: map[string]float64{}, sent: map[string]float64{}, bytes: map[string]float64{}, writes: map[string]float64{}, rounds: map[string]float64{}}
+	m := meter{
+		computed: map[string]float64{}, sent: map[string]float64{}, bytes: map[string]float64{}, writes: map[string]float64{},
+		rounds: map[string]float64{},
+	}
 	controllers := s.controllers(t)
 	for i := range controllers {
 		metrics, err := live.ReadMetrics(t.Context(), &controllers[i])
@@ -55,7 +58,7 @@ func (s *site) meter(t *testing.T) meter {
 }
 
 // still waits until controllers do nothing more, and returns what they have done.
-func (s *site) still(t *testing.T) meter {
+func (s *scenario) still(t *testing.T) meter {
 	t.Helper()
 	s.quiet(t)
 	last := s.meter(t)
@@ -70,7 +73,7 @@ func (s *site) still(t *testing.T) meter {
 }
 
 // cost makes changes one after the other and says what each of them cost.
-func (s *site) cost(t *testing.T, change func(i int)) figures.Cost {
+func (s *scenario) cost(t *testing.T, change func(i int)) figures.Cost {
 	t.Helper()
 	before := s.still(t)
 	cpu := live.UsageOf(t, s.controllers(t)).CPU
@@ -111,7 +114,7 @@ const (
 )
 
 // costs makes changes of each kind. Each is waited for, so that none is done together with another.
-func (s *site) costs(t *testing.T) map[string]figures.Cost {
+func (s *scenario) costs(t *testing.T) map[string]figures.Cost {
 	t.Helper()
 	var probe figures.Probe
 	routes := make([]*gwv1.HTTPRoute, costChanges)
@@ -145,10 +148,10 @@ var marked = []gwv1.HTTPRouteFilter{{
 }}
 
 // moveEndpoint says how long it takes from the write of an EndpointSlice until the other pod answers.
-func (s *site) moveEndpoint(t *testing.T, at *tenant, p *figures.Probe) time.Duration {
+func (s *scenario) moveEndpoint(t *testing.T, at *tenant, p *figures.Probe) time.Duration {
 	t.Helper()
 	from := at.moved.Endpoints[0].Addresses[0]
 	to := s.other(from)
 	e := expectation{at.address, movedHost, servedBy(s.other(to.Status.PodIP).Name), servedBy(to.Name)}
-	return s.ask.measure(t, e, p, func() error { return s.move(t.Context(), at.World, at.moved) })
+	return s.ask.measure(t, e, p, func() error { return s.move(t.Context(), at.Fixture, at.moved) })
 }

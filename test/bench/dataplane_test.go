@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/test/bench/engine"
+	"github.com/gatewright/gatewright/test/bench/baseline"
 	"github.com/gatewright/gatewright/test/bench/figures"
 	"github.com/gatewright/gatewright/test/live"
 )
@@ -27,16 +27,17 @@ const (
 	secretName = "fast"
 )
 
-// protocols are the ways to talk to a proxy, with as many requests under way in each. Which thread of a proxy a connection falls to is chance, so there are enough of them to have about
-// the same number each.
+// protocols are the ways to talk to a proxy, with as many requests under way in each. Which thread of a proxy a connection falls to is
+// chance, so there are enough of them to have about the same number each.
 var protocols = []protocol{
 	{name: "HTTP/1.1", scheme: "http", port: "80", flags: []string{"--h1", "--clients=16", "--max-concurrent-streams=1"}},
 	{name: "HTTP/2", scheme: "http", port: "80", flags: []string{"--clients=8", "--max-concurrent-streams=2"}},
 	{name: "HTTP/2 over TLS", scheme: "https", port: "443", flags: []string{"--clients=8", "--max-concurrent-streams=2"}},
 }
 
-// TestDataPlane sends as many requests as it can through a Gateway's proxy, and through the same Envoy with a configuration written by hand. They take turns, and
-// share the machine with the same load generator and the same backend, so what differs is what the proxy was told.
+// TestDataPlane sends as many requests as it can through a Gateway's proxy, and through the same Envoy with a configuration written by
+// hand. They take turns, and share the machine with the same load generator and the same backend, so what differs is what the proxy was
+// told.
 //
 //nolint:paralleltest // it measures times
 func TestDataPlane(t *testing.T) {
@@ -61,7 +62,7 @@ func TestDataPlane(t *testing.T) {
 				func() { versus.Ours = append(versus.Ours, s.generate(t, p, ours)) },
 				func() { versus.Bare = append(versus.Bare, s.generate(t, p, bare)) },
 			}
-			// Whoever is first may find the machine warmer or colder.
+			// The first may find the machine warmer or colder.
 			runs[round%2]()
 			runs[1-round%2]()
 		}
@@ -87,7 +88,7 @@ type racer struct {
 }
 
 // newRace makes a Gateway and an Envoy beside it that do the same.
-func newRace(t *testing.T) (s *site, ours, bare racer) {
+func newRace(t *testing.T) (s *scenario, ours, bare racer) {
 	t.Helper()
 	w := live.New(t)
 	remember(w)
@@ -109,21 +110,21 @@ func newRace(t *testing.T) (s *site, ours, bare racer) {
 			},
 		},
 	})
-	s = &site{tenants: []*tenant{{World: w, address: ours.address}}}
+	s = &scenario{tenants: []*tenant{{Fixture: w, address: ours.address}}}
 	ours.pods = s.proxies(t)
 
-	configuration, err := engine.Backend()
+	configuration, err := baseline.Backend()
 	if err != nil {
 		t.Fatal(err)
 	}
 	backend := s.startEnvoy(t, "backend", configuration)
 	slice := live.EndpointSlice("backend", backend.Status.PodIP)
-	slice.Ports[0].Port = new(int32(engine.HTTPPort))
+	slice.Ports[0].Port = new(int32(baseline.HTTPPort))
 	w.Make(t, live.ManualService("backend"), slice)
 	w.Route(t, "fast", gatewayName, fastHost, "backend")
 
-	configuration, err = engine.Static(engine.Way{
-		Host: fastHost, Backend: backend.Status.PodIP, BackendPort: engine.HTTPPort, Certificate: certificate, Key: key,
+	configuration, err = baseline.Static(baseline.Way{
+		Host: fastHost, Backend: backend.Status.PodIP, BackendPort: baseline.HTTPPort, Certificate: certificate, Key: key,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,15 +140,15 @@ func newRace(t *testing.T) (s *site, ours, bare racer) {
 }
 
 // balanced makes a pod reachable the same way as a Gateway.
-func balanced(t *testing.T, w *live.World, name string) string {
+func balanced(t *testing.T, w *live.Fixture, name string) string {
 	t.Helper()
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"bench": name},
 			Ports: []corev1.ServicePort{
-				{Name: "http", Port: 80, TargetPort: intstr.FromInt32(engine.HTTPPort)},
-				{Name: "https", Port: 443, TargetPort: intstr.FromInt32(engine.HTTPSPort)},
+				{Name: "http", Port: 80, TargetPort: intstr.FromInt32(baseline.HTTPPort)},
+				{Name: "https", Port: 443, TargetPort: intstr.FromInt32(baseline.HTTPSPort)},
 			},
 		},
 	}
@@ -170,7 +171,7 @@ func (p protocol) served(ctx context.Context, address string) error {
 		return live.ServedSecurely(ctx, address, fastHost)
 	}
 	// The backend does not say who it is, as others do.
-	if r := newAsker().ask(ctx, net.JoinHostPort(address, p.port), fastHost); r.status != http.StatusOK {
+	if r := newProber().ask(ctx, net.JoinHostPort(address, p.port), fastHost); r.status != http.StatusOK {
 		return fmt.Errorf("%s answers %d (%w)", address, r.status, r.err)
 	}
 	return nil

@@ -14,18 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gatewright/gatewright/test/bench/engine"
+	"github.com/gatewright/gatewright/test/bench/baseline"
 	"github.com/gatewright/gatewright/test/live"
 )
 
 // envoyImage is that of the implementation's own proxies.
-func (s *site) envoyImage(t *testing.T) string {
+func (s *scenario) envoyImage(t *testing.T) string {
 	t.Helper()
 	return s.proxies(t)[0].Spec.Containers[0].Image
 }
 
 // startEnvoy runs the implementation's Envoy as its own proxies run, but with another configuration, and waits until it listens.
-func (s *site) startEnvoy(t *testing.T, name string, configuration []byte) *corev1.Pod {
+func (s *scenario) startEnvoy(t *testing.T, name string, configuration []byte) *corev1.Pod {
 	t.Helper()
 	w := s.tenants[0]
 	w.Make(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"envoy.json": string(configuration)}})
@@ -44,7 +44,7 @@ func (s *site) startEnvoy(t *testing.T, name string, configuration []byte) *core
 				}},
 				VolumeMounts: []corev1.VolumeMount{{Name: "config", MountPath: "/etc/bench", ReadOnly: true}},
 				ReadinessProbe: &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{
-					TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(engine.HTTPPort)},
+					TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(baseline.HTTPPort)},
 				}},
 			}},
 		},

@@ -23,14 +23,15 @@ type protocol struct {
 	flags              []string
 }
 
-// The generator runs for this long, of which the beginning does not count. Many short rounds say more than a few long ones: what differs between rounds does not average out within one.
+// The generator runs for this long, of which the beginning does not count. Many short rounds say more than a few long ones: what
+// differs between rounds does not average out within one.
 const (
 	raceTime = 2 * time.Second
 	warmUp   = 300 * time.Millisecond
 )
 
 // generate sends as many requests as are answered, with h2load, which costs less than the proxy does.
-func (s *site) generate(t *testing.T, p protocol, to racer) figures.Speed {
+func (s *scenario) generate(t *testing.T, p protocol, to racer) figures.Speed {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "requests")
 	arguments := append([]string{

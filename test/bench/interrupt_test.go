@@ -16,19 +16,19 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// worlds are the namespaces that would be left behind.
-var worlds struct {
+// fixtures are the namespaces that would be left behind.
+var fixtures struct {
 	sync.Mutex
-	all []*live.World
+	all []*live.Fixture
 }
 
-func remember(w *live.World) {
-	worlds.Lock()
-	defer worlds.Unlock()
-	worlds.all = append(worlds.all, w)
+func remember(w *live.Fixture) {
+	fixtures.Lock()
+	defer fixtures.Unlock()
+	fixtures.all = append(fixtures.all, w)
 }
 
-// leaveNothing deletes the namespaces when somebody interrupts, since tests do not clean up then. What was measured is in the file already.
+// leaveNothing deletes the namespaces on an interrupt, since tests do not clean up then. What was measured is in the file already.
 func leaveNothing() {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
@@ -37,8 +37,8 @@ func leaveNothing() {
 		progress("interrupted: the namespaces are deleted, -resume goes on from here")
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		worlds.Lock()
-		for _, w := range worlds.all {
+		fixtures.Lock()
+		for _, w := range fixtures.all {
 			if err := w.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}); err != nil {
 				progress("delete namespace %s: %v", w.Namespace, err)
 			}

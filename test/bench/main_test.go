@@ -28,9 +28,12 @@ var (
 	resume     = flag.Bool("resume", false, "leave out what the file has")
 	apart      = flag.Bool("apart", false, "compare the data plane anew, and keep what else the file has")
 	version    = flag.String("version", "", "version of the implementation, for the file")
-	proxyLabel = flag.String("proxy-label", "gateway.networking.k8s.io/gateway-name", "label by which the pods of a Gateway's proxies are found")
-	proxiesIn  = flag.String("proxies-in", "", "namespace of the proxies, if it is not that of their Gateway")
-	control    = flag.String("controllers", live.ControllerNamespace+"/app.kubernetes.io/name=gatewright,app.kubernetes.io/component=controller",
+	proxyLabel = flag.String(
+		"proxy-label", "gateway.networking.k8s.io/gateway-name", "label by which the pods of a Gateway's proxies are found",
+	)
+	proxiesIn = flag.String("proxies-in", "", "namespace of the proxies, if it is not that of their Gateway")
+	control   = flag.String("controllers",
+		live.ControllerNamespace+"/app.kubernetes.io/name=gatewright,app.kubernetes.io/component=controller",
 		"namespace and labels of the controllers")
 )
 

@@ -12,11 +12,12 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/test/bench/figures"
+	"github.com/gatewright/gatewright/test/clock"
 	"github.com/gatewright/gatewright/test/live"
 	"github.com/gatewright/gatewright/test/load"
 )
 
-// settle is what everybody is given between two measurements.
+// settle is the pause between two measurements.
 const settle = 30 * time.Millisecond
 
 // TestScale measures with more and more routes in place.
@@ -24,7 +25,7 @@ const settle = 30 * time.Millisecond
 //nolint:paralleltest // it measures times
 func TestScale(t *testing.T) {
 	run := open(t)
-	s := newSite(t, *gateways)
+	s := newScenario(t, *gateways)
 	l := newLimits(t, s)
 	s.tenants[0].VariantServices(t, "echo")
 	run.Date, run.Envoy, run.Controllers = time.Now().UTC().Truncate(time.Second), s.envoyImage(t), len(s.controllers(t))
@@ -56,7 +57,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-func (s *site) memory(t *testing.T) figures.Memory {
+func (s *scenario) memory(t *testing.T) figures.Memory {
 	t.Helper()
 	return figures.Memory{
 		Controllers:  live.UsageOf(t, s.controllers(t)).Memory,
@@ -66,7 +67,7 @@ func (s *site) memory(t *testing.T) figures.Memory {
 }
 
 // probeIdle takes every time in turn, so that whatever disturbs the machine disturbs all of them alike.
-func (s *site) probeIdle(t *testing.T, l *limits, p *figures.Point) {
+func (s *scenario) probeIdle(t *testing.T, l *limits, p *figures.Point) {
 	t.Helper()
 	shown := time.Now()
 	for i := range *samples {
@@ -89,7 +90,7 @@ func (s *site) probeIdle(t *testing.T, l *limits, p *figures.Point) {
 }
 
 // probe creates one more route, and removes it again.
-func (s *site) probe(t *testing.T, name string, i int, p *figures.Probe) {
+func (s *scenario) probe(t *testing.T, name string, i int, p *figures.Probe) {
 	t.Helper()
 	at, host := s.of(i), name+".bench.example.com"
 	route := live.HTTPRoute(name, gatewayName, host, steadyService)
@@ -99,17 +100,18 @@ func (s *site) probe(t *testing.T, name string, i int, p *figures.Probe) {
 		return ok && r.Namespace == at.Namespace && r.Name == name
 	})
 	start, written := time.Now(), time.Duration(0)
+	cores := clock.Now()
 	took := s.ask.measure(t, appears(at.address, host), p, func() error {
 		defer func() { written = time.Since(start) }()
 		return at.Create(t.Context(), route)
 	})
 	p.Times.Add(took)
-	p.AddSlow(figures.Parts(took, written, (<-watched).Sub(start), p.Longest))
+	p.AddSlow(figures.Parts(took, written, (<-watched).Sub(start), p.Longest, clock.Stolen(cores)))
 	s.ask.measure(t, disappears(at.address, host), p, func() error { return at.Delete(t.Context(), route) })
 }
 
 // probeLoaded probes while others change routes and endpoints.
-func (s *site) probeLoaded(t *testing.T, p *figures.Point) {
+func (s *scenario) probeLoaded(t *testing.T, p *figures.Point) {
 	t.Helper()
 	stop := s.churn(t)
 	for i := range *samples {
@@ -120,14 +122,14 @@ func (s *site) probeLoaded(t *testing.T, p *figures.Point) {
 }
 
 // churn changes something every second: a route comes, one is edited, one goes, and an endpoint moves.
-func (s *site) churn(t *testing.T) (stop func()) {
+func (s *scenario) churn(t *testing.T) (stop func()) {
 	t.Helper()
 	n, last := 0, (*gwv1.HTTPRoute)(nil)
 	stopped := every(time.Second, func() {
 		at := s.tenants[0]
 		route := live.HTTPRoute(fmt.Sprintf("churn-%05d", n), gatewayName, fmt.Sprintf("churn-%05d.bench.example.com", n), churnService)
 		route.Namespace = at.Namespace
-		errs := []error{at.Create(t.Context(), route), s.mark(t.Context(), n%s.routes, n), s.move(t.Context(), at.World, at.churned)}
+		errs := []error{at.Create(t.Context(), route), s.mark(t.Context(), n%s.routes, n), s.move(t.Context(), at.Fixture, at.churned)}
 		if last != nil {
 			errs = append(errs, at.Delete(t.Context(), last))
 		}
@@ -149,7 +151,7 @@ func (s *site) churn(t *testing.T) (stop func()) {
 }
 
 // mark edits one of the many routes.
-func (s *site) mark(ctx context.Context, i, mark int) error {
+func (s *scenario) mark(ctx context.Context, i, mark int) error {
 	before := s.route(i)
 	after := before.DeepCopy()
 	after.Spec.Rules[0].Filters = []gwv1.HTTPRouteFilter{{
@@ -166,7 +168,7 @@ func (s *site) mark(ctx context.Context, i, mark int) error {
 const editPause = 100 * time.Millisecond
 
 // editUnderLoad edits one live route again and again, while requests are sent to it.
-func (s *site) editUnderLoad(t *testing.T, routes int) figures.Edit {
+func (s *scenario) editUnderLoad(t *testing.T, routes int) figures.Edit {
 	t.Helper()
 	at := s.tenants[0]
 	const host = "edited.bench.example.com"

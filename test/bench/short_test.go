@@ -19,7 +19,7 @@ const (
 //
 //nolint:paralleltest // what others do would be counted
 func TestCosts(t *testing.T) {
-	s := newSite(t, 1)
+	s := newScenario(t, 1)
 	s.fill(t, fewRoutes)
 	progress("changes among %d routes", fewRoutes)
 	few := s.costs(t)

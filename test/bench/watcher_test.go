@@ -44,7 +44,7 @@ type expected struct {
 	at    chan time.Time
 }
 
-func newWatcher(t *testing.T, w *live.World) *watcher {
+func newWatcher(t *testing.T, w *live.Fixture) *watcher {
 	t.Helper()
 	connection := config.GetConfigOrDie()
 	connection.QPS = -1
@@ -52,13 +52,18 @@ func newWatcher(t *testing.T, w *live.World) *watcher {
 	if err != nil {
 		t.Fatalf("make a cache: %v", err)
 	}
-	seen := &watcher{ours: map[string]bool{}, statusWrites: map[string]int{}, attached: map[string]int32{}, answered: map[string]bool{}, expected: map[*expected]bool{}, known: map[types.UID]known{}}
+	seen := &watcher{
+		ours: map[string]bool{}, statusWrites: map[string]int{}, attached: map[string]int32{}, answered: map[string]bool{},
+		expected: map[*expected]bool{}, known: map[types.UID]known{},
+	}
 	for _, kind := range []client.Object{&gwv1.HTTPRoute{}, &gwv1.Gateway{}, &discoveryv1.EndpointSlice{}} {
 		informer, err := informers.GetInformer(t.Context(), kind, cache.BlockUntilSynced(false))
 		if err != nil {
 			t.Fatalf("watch %T: %v", kind, err)
 		}
-		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: seen.seen, UpdateFunc: func(_, o any) { seen.seen(o) }}); err != nil {
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: seen.seen, UpdateFunc: func(_, o any) { seen.seen(o) },
+		}); err != nil {
 			t.Fatalf("watch %T: %v", kind, err)
 		}
 	}
@@ -94,7 +99,7 @@ func (w *watcher) seen(o any) {
 	case *gwv1.HTTPRoute:
 		w.answered[o.Namespace+"/"+o.Name] = len(o.Status.Parents) > 0
 	}
-	// What changes an object but not its generation changes its status, or its metadata, which nobody does here.
+	// What changes an object but not its generation changes its status, or its metadata, which does not happen here.
 	is := known{object.GetResourceVersion(), object.GetGeneration()}
 	was, ok := w.known[object.GetUID()]
 	w.known[object.GetUID()] = is
@@ -130,8 +135,8 @@ func (w *watcher) measure(t *testing.T, match func(client.Object) bool, write fu
 	select {
 	case at := <-seen:
 		return at.Sub(start)
-	case <-time.After(patience):
-		t.Fatalf("the informer has not seen a write within %s", patience)
+	case <-time.After(probeTimeout):
+		t.Fatalf("the informer has not seen a write within %s", probeTimeout)
 		return 0
 	}
 }

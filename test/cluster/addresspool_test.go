@@ -43,7 +43,7 @@ func TestAddressPool(t *testing.T) {
 			t.Error("an address was given twice")
 		}
 	})
-	t.Run("what is kept for requests is given to nobody else", func(t *testing.T) {
+	t.Run("what is kept for requests is given to no other Service", func(t *testing.T) {
 		t.Parallel()
 		pool := newAddressPool(prefix)
 		pool.onRequest = netip.MustParsePrefix("198.18.200.4/30")

@@ -61,6 +61,16 @@ var (
 		module:   "sigs.k8s.io/gateway-api-conformance-images",
 		packages: map[string]string{"echo-basic": "sigs.k8s.io/gateway-api-conformance-images/echo-basic"},
 	}
+	rateLimit = source{
+		name:     "ratelimit",
+		module:   "github.com/envoyproxy/ratelimit",
+		packages: map[string]string{"ratelimit": "github.com/envoyproxy/ratelimit/src/service_cmd"},
+	}
+	lwepp = source{
+		name:     "lwepp",
+		module:   "sigs.k8s.io/gateway-api-inference-extension",
+		packages: map[string]string{"lwepp": "."},
+	}
 )
 
 // build makes the binaries of a source unless the cache has them, and returns their directory.

@@ -10,8 +10,13 @@ CHANNEL ?= standard
 FAMILY ?= ipv4
 # Values of the chart that `make install` sets: SET='files.enabled=true replicas=1'.
 SET ?=
+# Anything here makes `make install` install the Gateway API Inference Extension too.
+INFERENCE ?=
 
-.PHONY: $(CLUSTER) cluster-up cluster-down images install kubeconfig shell
+# What an operator has to enable, and the end-to-end tests use.
+EVERYTHING = files.enabled=true extensions.lua.enabled=true extensions.extProc.enabled=true rateLimit.enabled=true clusterID=here
+
+.PHONY: $(CLUSTER) cluster-up cluster-down images install install-everything kubeconfig shell
 
 $(CLUSTER):
 	@go build -C test -buildvcs=false -o ../$(CLUSTER) ./cluster
@@ -28,7 +33,10 @@ images: $(CLUSTER) ## Build the images and load those that changed into the test
 	@$(CLUSTER) images
 
 install: $(CLUSTER) ## Install the Gateway API and Gatewright into the test cluster
-	@$(CLUSTER) install --channel=$(CHANNEL) $(addprefix --set=,$(SET))
+	@$(CLUSTER) install --channel=$(CHANNEL) $(addprefix --set=,$(SET)) $(if $(INFERENCE),--inference)
+
+install-everything: ## Install with the experimental channel and all that an operator has to enable, as the end-to-end tests need it
+	@$(MAKE) --no-print-directory install CHANNEL=experimental SET="$(EVERYTHING) $(SET)"
 
 kubeconfig: $(CLUSTER) ## Print the path of the test cluster's kubeconfig
 	@$(CLUSTER) kubeconfig

@@ -107,7 +107,7 @@ func shims() []process {
 
 func removeFiles(l layout) error {
 	failed := errors.Join(removeShimSockets(), removeLogLinks(l))
-	// The kubelet's place for device plugins can not be configured; the directory is ours if empty.
+	// The kubelet's place for device plugins cannot be configured; the directory is ours if empty.
 	for _, name := range []string{"kubelet_internal_checkpoint", "kubelet.sock", "DEPRECATION"} {
 		failed = errors.Join(failed, ignoreMissing(os.Remove("/var/lib/kubelet/device-plugins/"+name)))
 	}

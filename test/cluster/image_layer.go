@@ -26,7 +26,10 @@ type file struct {
 // baseFiles is what every image has, as in the distroless base: a user that is not root, the
 // public certificate authorities and a place for temporary files.
 var baseFiles = []file{
-	{path: "/etc/passwd", mode: 0o644, content: "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"},
+	{
+		path: "/etc/passwd", mode: 0o644,
+		content: "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n",
+	},
 	{path: "/etc/group", mode: 0o644, content: "root:x:0:\nnonroot:x:65532:\n"},
 	{path: "/etc/nsswitch.conf", mode: 0o644, content: "hosts: files dns\n"},
 	{path: "/etc/ssl/certs/ca-certificates.crt", mode: 0o644, from: caBundle},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -22,7 +23,13 @@ const (
 	gatewrightTag        = "dev"
 	pauseImage           = "localhost/gatewright/pause:dev"
 	echoRepository       = "registry.k8s.io/gateway-api/conformance/echo-basic"
-	unprivileged         = "65532:65532"
+	redisImage           = "localhost/gatewright/redis:dev"
+	// rateLimitImage is the chart's default, of the version that build/ratelimit pins.
+	rateLimitImage = "docker.io/envoyproxy/ratelimit:3fb70258"
+	// What the manifests of the inference suite name.
+	inferenceEchoImage = "gcr.io/k8s-staging-gateway-api/echo-basic:v20251106-v1.3.0-263-g47c3435c"
+	lweppImage         = "registry.k8s.io/gateway-api-inference-extension/lwepp:v1.6.0"
+	unprivileged       = "65532:65532"
 )
 
 // image is what to make and the names under which containerd shall know it.
@@ -63,7 +70,11 @@ func loadBaseImages(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
-	images := []image{
+	images, err := rateLimitImages(ctx, l)
+	if err != nil {
+		return err
+	}
+	images = append(images, []image{
 		{
 			names:      []string{pauseImage},
 			entrypoint: "/pause",
@@ -78,17 +89,57 @@ func loadBaseImages(ctx context.Context, l layout) error {
 		{
 			// The conformance manifests name both versions; the source of the second is not public,
 			// and the first answers the tests of both.
-			names:      []string{echoRepository + ":v0.1.0", echoRepository + ":v0.2.0"},
+			names:      []string{echoRepository + ":v0.1.0", echoRepository + ":v0.2.0", inferenceEchoImage},
 			entrypoint: "/echo-basic",
 			files:      []file{{path: "/echo-basic", from: filepath.Join(echo, "echo-basic"), mode: 0o755}},
 		},
-	}
+	}...)
 	for _, i := range images {
 		if err := i.load(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rateLimitImages are the rate limit service, and Debian's Redis for it.
+func rateLimitImages(ctx context.Context, l layout) ([]image, error) {
+	service, err := rateLimit.build(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	redis, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, fmt.Errorf("find Redis: %w", err)
+	}
+	libraries, err := sharedLibraries(ctx, redis)
+	if err != nil {
+		return nil, err
+	}
+	return []image{
+		{
+			names:      []string{rateLimitImage},
+			entrypoint: "/bin/ratelimit",
+			files:      []file{{path: "/bin/ratelimit", from: filepath.Join(service, "ratelimit"), mode: 0o755}},
+		},
+		{
+			names:      []string{redisImage},
+			entrypoint: "/bin/redis-server",
+			arguments:  []string{"--save", "", "--protected-mode", "no", "--dir", "/tmp"},
+			files:      append(libraries, file{path: "/bin/redis-server", from: redis, mode: 0o755}),
+		},
+	}, nil
+}
+
+// loadLwepp loads the endpoint picker of the inference suite.
+func loadLwepp(ctx context.Context, l layout) error {
+	dir, err := lwepp.build(ctx, l)
+	if err != nil {
+		return err
+	}
+	return image{
+		names: []string{lweppImage}, entrypoint: "/lwepp", files: []file{{path: "/lwepp", from: filepath.Join(dir, "lwepp"), mode: 0o755}},
+	}.load(ctx, l)
 }
 
 // loadGatewright builds the controller and the program that proxies take from its image, and loads both.

@@ -15,7 +15,7 @@ import (
 // family. The variable has to be set for every command that is about such a cluster.
 var clusterName = firstOf(os.Getenv("GATEWRIGHT_CLUSTER"), "gatewright")
 
-// runDir holds sockets and containerd's mounts. It can not be chosen because the path of a Unix socket must stay below 108 bytes.
+// runDir holds sockets and containerd's mounts. It cannot be chosen because the path of a Unix socket must stay below 108 bytes.
 var runDir = "/run/" + clusterName
 
 // maxStateLength keeps the kubelet's own sockets below the limit for Unix socket paths.
@@ -33,16 +33,21 @@ type layout struct {
 // clusterNames are those that are safe as a part of paths that are deleted, and of names of network namespaces.
 var clusterNames = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 
-// checkClusterName finds a name that can not be used. Others keep their network namespaces in /run/netns.
+// checkClusterName finds a name that cannot be used. Others keep their network namespaces in /run/netns.
 func checkClusterName(name string) error {
 	if !clusterNames.MatchString(name) || name == "netns" {
-		return fmt.Errorf("GATEWRIGHT_CLUSTER is %q: use up to 31 lower-case letters, digits and hyphens, with a letter first, and not netns", name)
+		return fmt.Errorf(
+			"GATEWRIGHT_CLUSTER is %q: use up to 31 lower-case letters, digits and hyphens, with a letter first, and not netns", name,
+		)
 	}
 	return nil
 }
 
 func findLayout() (layout, error) {
 	if err := checkClusterName(clusterName); err != nil {
+		return layout{}, err
+	}
+	if _, err := parseSite(os.Getenv("GATEWRIGHT_SITE")); err != nil {
 		return layout{}, err
 	}
 	root, err := findRoot()
@@ -116,7 +121,7 @@ func (l layout) lock(ctx context.Context) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	for told := false; ; {
+	for reported := false; ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
@@ -124,9 +129,9 @@ func (l layout) lock(ctx context.Context) (func(), error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 		}
-		if !told {
+		if !reported {
 			fmt.Println("waiting for another cluster command to end")
-			told = true
+			reported = true
 		}
 		select {
 		case <-ctx.Done():

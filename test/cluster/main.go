@@ -47,6 +47,7 @@ func rootCommand() *cobra.Command {
 		kubeconfigCommand(),
 		execCommand(),
 		shellCommand(),
+		connectCommand(),
 		loadBalancerCommand(),
 	)
 	return root

@@ -37,9 +37,27 @@ func createNamespace(ctx context.Context, f family) error {
 		"echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet",
 	}
 	script = append(script, familyScript(f)...)
+	script = append(script, "nft -f - <<'END'\n"+unassigned+"END")
 	_, err := run(ctx, insideNamespace("sh", "-c", strings.Join(script, "\n"))...)
 	return err
 }
+
+// unassigned refuses connections to ports of load balancers that no Service has, as load balancers do. Without it such a packet would leave
+// by the default route. The node would remember its connection for two minutes, without the address of an endpoint, and lose the next
+// connection from the same port even though a Service has the port by then.
+var unassigned = fmt.Sprintf(`add table inet unassigned
+flush table inet unassigned
+table inet unassigned {
+	chain refuse {
+		ip daddr %[1]s meta l4proto tcp reject with tcp reset
+		ip daddr %[1]s reject
+		ip6 daddr %[2]s meta l4proto tcp reject with tcp reset
+		ip6 daddr %[2]s reject
+	}
+	chain output { type filter hook output priority filter; jump refuse; }
+	chain forward { type filter hook forward priority filter; jump refuse; }
+}
+`, loadBalancers, loadBalancers6)
 
 // familyScript gives the node its addresses. No one else can have those of IPv6, so the node does not ask (DAD) and can use them at once,
 // as well as those of the links to pods.

@@ -26,6 +26,7 @@ var packages = []struct {
 	{"socat", commands("socat")},
 	{"util-linux", commands("nsenter")},
 	{"ca-certificates", func() bool { return exists(caBundle) }},
+	{"redis-server", commands("redis-server")},
 	{"python3-pip", func() bool { return exec.Command("python3", "-m", "pip", "--version").Run() == nil }},
 }
 

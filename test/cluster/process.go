@@ -39,7 +39,7 @@ func (p process) running() bool {
 	return err == nil && started == p.Started
 }
 
-// stop asks the process to end, insists after the grace period, and returns when it is gone.
+// stop asks the process to end, kills it after the grace period, and returns when it is gone.
 func (p process) stop(ctx context.Context, grace time.Duration) error {
 	for _, attempt := range []struct {
 		signal syscall.Signal

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/gateway-api/pkg/features"
 
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 )
 
 // profiles are the conformance profiles that Gatewright claims.
@@ -24,8 +24,8 @@ var profiles = []suite.ConformanceProfileName{
 // claimedFeatures is everything that is tested: what the GatewayClass declares. The features are named, because the suite's "all
 // features" includes service meshes.
 func claimedFeatures() []features.FeatureName {
-	claimed := make([]features.FeatureName, 0, len(gateway.Features))
-	for _, name := range gateway.Features {
+	claimed := make([]features.FeatureName, 0, len(class.Features))
+	for _, name := range class.Features {
 		claimed = append(claimed, features.FeatureName(name))
 	}
 	return claimed

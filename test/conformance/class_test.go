@@ -27,11 +27,11 @@ var (
 		"dual: run everything on a cluster of both IP families; ipv6: run what GATEWAY-HTTP has in its core on one of IPv6 alone")
 )
 
-// notShared is what Gateways can not have that share their proxies: a certificate of their own for backends, and labels of their own on
+// notShared is what Gateways cannot have that share their proxies: a certificate of their own for backends, and labels of their own on
 // anything but a Service, which is not in their namespace, where the suite looks for it.
 var notShared = []features.FeatureName{features.SupportGatewayBackendClientCertificate, features.SupportGatewayInfrastructure}
 
-// choose has the suite run with the class that the flags ask for, and says whether it is the one that everybody has.
+// choose has the suite run with the class that the flags ask for, and says whether it is the default one.
 func choose(t *testing.T, options *suite.ConformanceOptions) bool {
 	t.Helper()
 	switch {
@@ -40,7 +40,9 @@ func choose(t *testing.T, options *suite.ConformanceOptions) bool {
 		coreOfHTTP(options)
 		withClass(t, options, "files", v1alpha1.ProxyConfigSpec{Delivery: new(v1alpha1.DeliveryFiles)})
 	case strings.EqualFold(*placement, string(v1alpha1.PlacementShared)):
-		options.SupportedFeatures = slices.DeleteFunc(options.SupportedFeatures, func(f features.FeatureName) bool { return slices.Contains(notShared, f) })
+		options.SupportedFeatures = slices.DeleteFunc(
+			options.SupportedFeatures, func(f features.FeatureName) bool { return slices.Contains(notShared, f) },
+		)
 		withClass(t, options, "shared", v1alpha1.ProxyConfigSpec{Placement: new(v1alpha1.PlacementShared)})
 	case *family == "ipv6":
 		coreOfHTTP(options)

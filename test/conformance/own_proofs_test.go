@@ -20,7 +20,7 @@ var ownTests = map[features.FeatureName][]string{
 	features.SupportClusterTrustBundle:               {"TestClientCertificates", "TestBackendTrustBundle"},
 	features.SupportGatewayAddressRoutability:        {"TestAddressRoutability"},
 	features.SupportGatewayAddressRoutabilityCluster: {"TestAddressRoutability"},
-	features.SupportGatewayListenerFilters:           {"TestListenerFilters"},
+	features.SupportGatewayListenerFilters:           {"TestListenerFilters", "TestListenerExtension"},
 }
 
 // nameless is what the standard has no feature for yet, so that nothing can be declared. All of it is in the experimental channel.

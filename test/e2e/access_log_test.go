@@ -21,7 +21,7 @@ import (
 func TestAccessLogs(t *testing.T) {
 	t.Parallel()
 	const host = "logged.example.com"
-	w := newWorld(t)
+	w := newFixture(t)
 	w.ServeHere(t, "here", func(rw http.ResponseWriter, r *http.Request) {
 		if status := r.Header.Get("X-Want"); status != "" {
 			rw.Header().Set("Content-Type", "application/grpc")

@@ -21,7 +21,7 @@ import (
 // TestAddressRoutability asks for an address inside the cluster: the Gateway serves there and has no other.
 func TestAddressRoutability(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "inside", 1)
 	w.EchoService(t, "inside")
 	gateway := &gwv1.Gateway{

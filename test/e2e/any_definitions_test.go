@@ -26,7 +26,7 @@ import (
 //
 //nolint:paralleltest // see above
 func TestAnyDefinitions(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.restoreDefinitions(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
@@ -79,7 +79,7 @@ func TestAnyDefinitions(t *testing.T) {
 }
 
 // checkRestart says how long a restart takes with the definitions that are there.
-func (w *world) checkRestart(t *testing.T) {
+func (w *fixture) checkRestart(t *testing.T) {
 	t.Helper()
 	took := w.RestartControllers(t)
 	t.Logf("the controllers were ready %s after the restart", took.Round(time.Millisecond))
@@ -90,9 +90,9 @@ func (w *world) checkRestart(t *testing.T) {
 }
 
 // checkOlderGrant routes into another namespace, which takes a grant, and the cluster has grants of an older version only.
-func (w *world) checkOlderGrant(t *testing.T, address string) {
+func (w *fixture) checkOlderGrant(t *testing.T, address string) {
 	t.Helper()
-	other := newWorld(t)
+	other := newFixture(t)
 	other.Echo(t, "echo", 1)
 	other.EchoService(t, "echo")
 	other.Make(t, &gwv1beta1.ReferenceGrant{
@@ -109,7 +109,7 @@ func (w *world) checkOlderGrant(t *testing.T, address string) {
 }
 
 // checkGRPC says how long it takes until a new GRPCRoute is served.
-func (w *world) checkGRPC(t *testing.T, address string) time.Duration {
+func (w *fixture) checkGRPC(t *testing.T, address string) time.Duration {
 	t.Helper()
 	w.Echo(t, "grpc-echo", 1, corev1.EnvVar{Name: "GRPC_ECHO_SERVER", Value: "1"})
 	w.Make(t, &corev1.Service{
@@ -129,7 +129,9 @@ func (w *world) checkGRPC(t *testing.T, address string) time.Duration {
 			}}}}},
 		},
 	})
-	connection, err := grpc.NewClient(live.Host(address)+":80", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("grpc.example.com"))
+	connection, err := grpc.NewClient(
+		live.Host(address)+":80", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("grpc.example.com"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

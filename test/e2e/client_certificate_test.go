@@ -35,12 +35,12 @@ const securedHost = "secured.example.com"
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	first, second := newAuthority(t), newAuthority(t)
-	for name, source := range map[string]func(t *testing.T, w *world) (gwv1.ObjectReference, client.Object, []string){
-		"in a ConfigMap": func(_ *testing.T, w *world) (gwv1.ObjectReference, client.Object, []string) {
+	for name, source := range map[string]func(t *testing.T, w *fixture) (gwv1.ObjectReference, client.Object, []string){
+		"in a ConfigMap": func(_ *testing.T, w *fixture) (gwv1.ObjectReference, client.Object, []string) {
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "ca", Namespace: w.Namespace}}
 			return gwv1.ObjectReference{Kind: "ConfigMap", Name: "ca"}, object, []string{"data", "ca.crt"}
 		},
-		"in a ClusterTrustBundle": func(t *testing.T, w *world) (gwv1.ObjectReference, client.Object, []string) {
+		"in a ClusterTrustBundle": func(t *testing.T, w *fixture) (gwv1.ObjectReference, client.Object, []string) {
 			object := &unstructured.Unstructured{}
 			object.SetAPIVersion("certificates.k8s.io/v1beta1")
 			object.SetKind("ClusterTrustBundle")
@@ -57,7 +57,7 @@ func TestClientCertificates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.Echo(t, "secured", 1)
 			w.EchoService(t, "secured")
 			ref, object, field := source(t, w)
@@ -77,7 +77,7 @@ func TestClientCertificates(t *testing.T) {
 }
 
 // keep stores the certificate of an authority in a field of an object, which is made if it is not there.
-func (w *world) keep(t *testing.T, object client.Object, field []string, certificate []byte) {
+func (w *fixture) keep(t *testing.T, object client.Object, field []string, certificate []byte) {
 	t.Helper()
 	gvk, err := w.GroupVersionKindFor(object)
 	if err != nil {
@@ -90,13 +90,15 @@ func (w *world) keep(t *testing.T, object client.Object, field []string, certifi
 	if err := unstructured.SetNestedField(loose.Object, string(certificate), field...); err != nil {
 		t.Fatalf("set %v: %v", field, err)
 	}
-	if err := w.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(loose), client.FieldOwner("e2e"), client.ForceOwnership); err != nil {
+	if err := w.Apply(
+		t.Context(), client.ApplyConfigurationFromUnstructured(loose), client.FieldOwner("e2e"), client.ForceOwnership,
+	); err != nil {
 		t.Fatalf("apply %s %s: %v", gvk.Kind, object.GetName(), err)
 	}
 }
 
 // securedGateway makes a Gateway that asks its clients for certificates, and returns its address once it is programmed.
-func (w *world) securedGateway(t *testing.T, authority gwv1.ObjectReference) string {
+func (w *fixture) securedGateway(t *testing.T, authority gwv1.ObjectReference) string {
 	t.Helper()
 	w.Make(t, tlsSecret(t, "server", newAuthority(t).issue(t)))
 	gateway := &gwv1.Gateway{
@@ -133,7 +135,7 @@ func tlsSecret(t *testing.T, name string, certificate *tls.Certificate) *corev1.
 }
 
 // expectClient waits until a client with that certificate is let in, or is not.
-func (w *world) expectClient(t *testing.T, address, who string, certificate *tls.Certificate, allowed bool) {
+func (w *fixture) expectClient(t *testing.T, address, who string, certificate *tls.Certificate, allowed bool) {
 	t.Helper()
 	config := &tls.Config{ServerName: securedHost, InsecureSkipVerify: true} //nolint:gosec // the test is about the client's certificate
 	if certificate != nil {
@@ -183,7 +185,7 @@ func newAuthority(t *testing.T) authority {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -194,6 +196,22 @@ func newAuthority(t *testing.T) authority {
 		t.Fatalf("parse an authority: %v", err)
 	}
 	return authority{certificate, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+// revoke is a list of the certificates with these numbers. Those of issue have number 2.
+func (a authority) revoke(t *testing.T, numbers ...int64) string {
+	t.Helper()
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(time.Hour)}
+	for _, number := range numbers {
+		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries, x509.RevocationListEntry{
+			SerialNumber: big.NewInt(number), RevocationTime: time.Now().Add(-time.Minute),
+		})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, list, a.certificate, a.key)
+	if err != nil {
+		t.Fatalf("make a revocation list: %v", err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}))
 }
 
 func (a authority) issue(t *testing.T) *tls.Certificate {

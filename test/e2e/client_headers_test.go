@@ -30,7 +30,7 @@ const forwardedHost = "forwarded.example.com"
 // TestClientAddress: backends learn the address of the client and the scheme from the proxy, whatever the client says about them.
 func TestClientAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	w.Make(t, live.TLSSecret(t, "server", forwardedHost))
@@ -54,7 +54,7 @@ func TestClientAddress(t *testing.T) {
 		"X-Envoy-External-Address": "192.0.2.60", "X-Envoy-Internal": "true", "X-Real-Ip": "192.0.2.60",
 	}
 	for scheme, port := range map[string]string{"http": "80", "https": "443"} {
-		honest, _, err := tell(t.Context(), scheme, net.JoinHostPort(address, port), nil)
+		honest, _, err := echoHeaders(t.Context(), scheme, net.JoinHostPort(address, port), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestClientAddress(t *testing.T) {
 			// Documented: proxies neither read it nor remove it.
 			"X-Real-Ip": "192.0.2.60",
 		}
-		lying, _, err := tell(t.Context(), scheme, net.JoinHostPort(address, port), lies)
+		lying, _, err := echoHeaders(t.Context(), scheme, net.JoinHostPort(address, port), lies)
 		if net.ParseIP(honest["X-Forwarded-For"]) == nil || err != nil {
 			t.Fatalf("the client's address is %q: %v", honest["X-Forwarded-For"], err)
 		}
@@ -80,7 +80,7 @@ func TestClientAddress(t *testing.T) {
 // each other of a request passes in neither direction, and the access log has the path that the client asked for.
 func TestRequestIdentity(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.ServeHere(t, "here", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("X-Envoy-Upstream-Service-Time", "7")
 		rw.Header().Set("X-Envoy-Decorator-Operation", "secret")
@@ -97,7 +97,7 @@ func TestRequestIdentity(t *testing.T) {
 	w.Make(t, route)
 	w.WaitServed(t, address, forwardedHost)
 
-	got, answer, err := tell(t.Context(), "http", net.JoinHostPort(address, "80"), map[string]string{
+	got, answer, err := echoHeaders(t.Context(), "http", net.JoinHostPort(address, "80"), map[string]string{
 		"X-Request-Id": "chosen-by-the-client", "X-Envoy-Original-Path": "/spoofed", "X-Envoy-Upstream-Rq-Timeout-Ms": "1",
 		"X-Envoy-Attempt-Count": "9", "X-Envoy-Expected-Rq-Timeout-Ms": "1",
 	})
@@ -135,7 +135,7 @@ func TestRequestIdentity(t *testing.T) {
 // address.
 func TestExternalTrafficPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	gateway, config := live.GatewayWith("policy", v1alpha1.ProxyConfigSpec{})
 	w.Make(t, config)
 	w.Programmed(t, gateway)
@@ -159,8 +159,8 @@ func TestExternalTrafficPolicy(t *testing.T) {
 	}
 }
 
-// tell sends a request with headers, and returns those that the backend got, and those of the answer.
-func tell(ctx context.Context, scheme, at string, headers map[string]string) (map[string]string, http.Header, error) {
+// echoHeaders sends a request with headers, and returns those that the backend got, and those of the answer.
+func echoHeaders(ctx context.Context, scheme, at string, headers map[string]string) (map[string]string, http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+at+"/", http.NoBody)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a request: %w", err)

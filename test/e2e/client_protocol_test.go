@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/gatewright/gatewright/test/clock"
 	"github.com/gatewright/gatewright/test/live"
 )
 
@@ -24,7 +25,7 @@ const protocolHost = "protocol.example.com"
 // HTTP/1.0. Another protocol that a client offers is refused.
 func TestOldClients(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	address := w.Gateway(t, "gateway")
@@ -36,12 +37,12 @@ func TestOldClients(t *testing.T) {
 		request string
 		want    int
 	}{
-		"an offer of TLS":                     {"GET / HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: TLS/1.2\r\n\r\n", 200},
-		"an offer of two versions of TLS":     {"GET / HTTP/1.1\r\n" + host + "Connection: upgrade\r\nUpgrade: tls/1.3, TLS/1.2\r\n\r\n", 200},
-		"an offer of a protocol nobody knows": {"GET / HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: other/1\r\n\r\n", 403},
-		"HTTP/1.0 with a host":                {"GET / HTTP/1.0\r\n" + host + "\r\n", 200},
-		"HTTP/1.0 without one":                {"GET / HTTP/1.0\r\n\r\n", 404},
-		"HTTP/1.1 without one":                {"GET / HTTP/1.1\r\n\r\n", 400},
+		"an offer of TLS":                 {"GET / HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: TLS/1.2\r\n\r\n", 200},
+		"an offer of two versions of TLS": {"GET / HTTP/1.1\r\n" + host + "Connection: upgrade\r\nUpgrade: tls/1.3, TLS/1.2\r\n\r\n", 200},
+		"an offer of an unknown protocol": {"GET / HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: other/1\r\n\r\n", 403},
+		"HTTP/1.0 with a host":            {"GET / HTTP/1.0\r\n" + host + "\r\n", 200},
+		"HTTP/1.0 without one":            {"GET / HTTP/1.0\r\n\r\n", 404},
+		"HTTP/1.1 without one":            {"GET / HTTP/1.1\r\n\r\n", 400},
 	} {
 		answer, err := sendRaw(t.Context(), address, c.request)
 		if err != nil || answer.status != c.want {
@@ -66,7 +67,7 @@ func TestOldClients(t *testing.T) {
 func TestHTTP2Limits(t *testing.T) {
 	t.Parallel()
 	const together = 300
-	w := newWorld(t)
+	w := newFixture(t)
 	arrived := make(chan struct{}, together)
 	enough := make(chan struct{})
 	w.ServeHere(t, "here", func(rw http.ResponseWriter, r *http.Request) {
@@ -132,7 +133,15 @@ func TestHTTP2Limits(t *testing.T) {
 // checkSettings opens a connection of HTTP/2 and compares what the proxy allows with docs/http.md.
 func checkSettings(t *testing.T, at string) {
 	t.Helper()
-	framer := openHTTP2(t, at)
+	got, connectionWindow := readSettings(t, openHTTP2(t, at))
+	if got[http2.SettingMaxConcurrentStreams] != 1024 || got[http2.SettingInitialWindowSize] != 256<<10 || connectionWindow != 4<<20 {
+		t.Errorf("allowed are %v, and %d bytes on a connection", got, connectionWindow)
+	}
+}
+
+// readSettings reads what a proxy allows its clients, and the window of the connection.
+func readSettings(t *testing.T, framer *http2.Framer) (map[http2.SettingID]uint32, uint32) {
+	t.Helper()
 	got := map[http2.SettingID]uint32{}
 	connectionWindow := uint32(65535)
 	for len(got) == 0 || connectionWindow == 65535 {
@@ -147,9 +156,7 @@ func checkSettings(t *testing.T, at string) {
 			connectionWindow += f.Increment
 		}
 	}
-	if got[http2.SettingMaxConcurrentStreams] != 1024 || got[http2.SettingInitialWindowSize] != 256<<10 || connectionWindow != 4<<20 {
-		t.Errorf("allowed are %v, and %d bytes on a connection", got, connectionWindow)
-	}
+	return got, connectionWindow
 }
 
 // upload sends 8 MiB over a link on which every byte takes 50 ms in each direction. With a window of 64 KiB it would take 12.8 s.
@@ -162,14 +169,14 @@ func upload(t *testing.T, at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	begin := clock.Now()
 	response, err := client.Do(request)
 	if err != nil {
 		t.Fatalf("upload: %v", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, _ := io.ReadAll(response.Body)
-	took := time.Since(begin)
+	took := clock.Since(begin)
 	t.Logf("%d bytes took %s", size, took)
 	if want := fmt.Sprintf("%d <nil>", size); string(answer) != want || took > 10*time.Second {
 		t.Errorf("%q after %s, want %q within 10 s", answer, took, want)

@@ -22,14 +22,16 @@ import (
 func TestDefaultGateway(t *testing.T) {
 	t.Parallel()
 	const host = "defaulted.example.com"
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	gateway := &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: "default"},
 		Spec: gwv1.GatewaySpec{
-			GatewayClassName: gwv1.ObjectName(w.classWith(t, map[string]any{"defaultGateways": "Allowed"})), DefaultScope: gwv1.GatewayDefaultScopeAll,
+			GatewayClassName: gwv1.ObjectName(w.classWith(
+				t, map[string]any{"defaultGateways": "Allowed"},
+			)), DefaultScope: gwv1.GatewayDefaultScopeAll,
 			Listeners: []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},
 		},
 	}

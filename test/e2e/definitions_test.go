@@ -66,7 +66,7 @@ func readBundle(t *testing.T, version, channel string) (definitions, policies []
 
 // install makes the cluster have exactly the definitions of a bundle, without those left out. A test that changes
 // them calls restoreDefinitions first.
-func (w *world) install(t *testing.T, version, channel string, without ...string) {
+func (w *fixture) install(t *testing.T, version, channel string, without ...string) {
 	t.Helper()
 	definitions, policies := readBundle(t, version, channel)
 	if err := w.forgetPolicies(t.Context()); err != nil {
@@ -93,7 +93,7 @@ func (w *world) install(t *testing.T, version, channel string, without ...string
 }
 
 // needExperimental ends a test early whose fields a cluster with the standard channel would drop without a word.
-func (w *world) needExperimental(t *testing.T) {
+func (w *fixture) needExperimental(t *testing.T) {
 	t.Helper()
 	var routes apiextensionsv1.CustomResourceDefinition
 	if err := w.Get(t.Context(), client.ObjectKey{Name: "httproutes." + gwv1.GroupName}, &routes); err != nil {
@@ -105,7 +105,7 @@ func (w *world) needExperimental(t *testing.T) {
 }
 
 // restoreDefinitions brings back at the end of a test the bundle that is there now.
-func (w *world) restoreDefinitions(t *testing.T) {
+func (w *fixture) restoreDefinitions(t *testing.T) {
 	t.Helper()
 	var gateways apiextensionsv1.CustomResourceDefinition
 	if err := w.Get(t.Context(), client.ObjectKey{Name: "gateways." + gwv1.GroupName}, &gateways); err != nil {
@@ -132,7 +132,7 @@ func (w *world) restoreDefinitions(t *testing.T) {
 }
 
 // removeOthers deletes the definitions of the Gateway API that are not among those given.
-func (w *world) removeOthers(ctx context.Context, definitions []*unstructured.Unstructured) error {
+func (w *fixture) removeOthers(ctx context.Context, definitions []*unstructured.Unstructured) error {
 	var there apiextensionsv1.CustomResourceDefinitionList
 	if err := w.List(ctx, &there); err != nil {
 		return fmt.Errorf("list the definitions: %w", err)
@@ -156,7 +156,7 @@ func (w *world) removeOthers(ctx context.Context, definitions []*unstructured.Un
 	return nil
 }
 
-func (w *world) serverSideApply(ctx context.Context, object *unstructured.Unstructured) error {
+func (w *fixture) serverSideApply(ctx context.Context, object *unstructured.Unstructured) error {
 	err := w.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), installer, client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", object.GetName(), err)
@@ -165,7 +165,7 @@ func (w *world) serverSideApply(ctx context.Context, object *unstructured.Unstru
 }
 
 // forgetPolicies removes what forbids to go back to an older bundle, or from one channel to the other.
-func (w *world) forgetPolicies(ctx context.Context) error {
+func (w *fixture) forgetPolicies(ctx context.Context) error {
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 		policy := &unstructured.Unstructured{}
 		policy.SetAPIVersion("admissionregistration.k8s.io/v1")
@@ -178,7 +178,7 @@ func (w *world) forgetPolicies(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) waitEstablished(t *testing.T, name string) {
+func (w *fixture) waitEstablished(t *testing.T, name string) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		var d apiextensionsv1.CustomResourceDefinition
@@ -195,7 +195,7 @@ func (w *world) waitEstablished(t *testing.T, name string) {
 }
 
 // classLacks says what the condition of the GatewayClass about the definitions does not say.
-func (w *world) classLacks(ctx context.Context, status metav1.ConditionStatus, words []string) error {
+func (w *fixture) classLacks(ctx context.Context, status metav1.ConditionStatus, words []string) error {
 	var class gwv1.GatewayClass
 	if err := w.Get(ctx, client.ObjectKey{Name: live.GatewayClass}, &class); err != nil {
 		return fmt.Errorf("get the class: %w", err)
@@ -208,7 +208,7 @@ func (w *world) classLacks(ctx context.Context, status metav1.ConditionStatus, w
 }
 
 // classSays waits until the GatewayClass says something about the definitions, in its condition and in an event since a point in time.
-func (w *world) classSays(t *testing.T, since time.Time, status metav1.ConditionStatus, words ...string) {
+func (w *fixture) classSays(t *testing.T, since time.Time, status metav1.ConditionStatus, words ...string) {
 	t.Helper()
 	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.classLacks(ctx, status, words); err != nil {
@@ -233,7 +233,7 @@ func hasAll(text string, words []string) bool {
 }
 
 // sameControllers checks that the control plane is the one it was, without a restart.
-func (w *world) sameControllers(t *testing.T, want []string) {
+func (w *fixture) sameControllers(t *testing.T, want []string) {
 	t.Helper()
 	pods, err := w.Controllers(t.Context())
 	if err != nil {
@@ -254,7 +254,7 @@ func (w *world) sameControllers(t *testing.T, want []string) {
 	}
 }
 
-func (w *world) controllerNames(t *testing.T) []string {
+func (w *fixture) controllerNames(t *testing.T) []string {
 	t.Helper()
 	pods, err := w.Controllers(t.Context())
 	if err != nil {

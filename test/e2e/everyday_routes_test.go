@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,12 +22,13 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/test/live"
+	"github.com/gatewright/gatewright/test/refuse"
 )
 
 // TestSharesOfBackendsThatRewrite has three backends with weights 1, 2 and 3, each of which gets another path.
 func TestSharesOfBackendsThatRewrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var seen [3]atomic.Int32
 	address := w.Gateway(t, "gateway")
 	const host = "shares.example.com"
@@ -77,7 +78,7 @@ func TestSharesOfBackendsThatRewrite(t *testing.T) {
 // TestRedirectKeepsNoForeignPort redirects hosts that are not known beforehand to another scheme.
 func TestRedirectKeepsNoForeignPort(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	address := w.Gateway(t, "gateway")
 	route := live.HTTPRoute("secure", "gateway", "", "")
 	route.Spec.Hostnames = nil
@@ -99,10 +100,10 @@ func TestRedirectKeepsNoForeignPort(t *testing.T) {
 	}
 }
 
-// TestAppProtocols has routes refer to ports whose appProtocol they can not speak, or not without a certificate to trust.
+// TestAppProtocols has routes refer to ports whose appProtocol they cannot speak, or not without a certificate to trust.
 func TestAppProtocols(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Gateway(t, "gateway")
 	w.Make(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "protocols"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
 		{Name: "ws", Port: 80, AppProtocol: new("kubernetes.io/ws")}, {Name: "https", Port: 443, AppProtocol: new("https")},
@@ -134,7 +135,7 @@ func TestAppProtocols(t *testing.T) {
 // TestRewrittenHost rewrites the host by the filter for it and by setting the header; the backend is told what the client asked for.
 func TestRewrittenHost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.ServeHere(t, "saw", func(response http.ResponseWriter, request *http.Request) {
 		response.Header().Set("X-Saw", request.Host+" "+request.Header.Get("X-Forwarded-Host"))
 	})
@@ -163,21 +164,11 @@ func TestRewrittenHost(t *testing.T) {
 // TestRequestsNoBackendHasSeenAreTriedAgain has a Service of which one of two endpoints refuses connections.
 func TestRequestsNoBackendHasSeenAreTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.ServeHere(t, "half", func(http.ResponseWriter, *http.Request) {})
 	node := w.NodeAddress(t)
-	refused, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(node, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listening, ok := refused.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("%T is no address of TCP", refused.Addr())
-	}
-	port := int32(listening.Port) //nolint:gosec // a TCP port
-	if err := refused.Close(); err != nil {
-		t.Fatal(err)
-	}
+	refused := netip.MustParseAddrPort(refuse.At(t, node))
+	port := int32(refused.Port())
 	w.Make(t, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: "refused", Labels: map[string]string{discoveryv1.LabelServiceName: "half"}},
 		AddressType: discoveryv1.AddressTypeIPv4,
@@ -201,7 +192,7 @@ func TestRequestsNoBackendHasSeenAreTriedAgain(t *testing.T) {
 // TestRetriesSendWholeBodies has a backend fail once for each request, whose body is larger than what connections buffer.
 func TestRetriesSendWholeBodies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	const size = 500 << 10
 	var tries, whole atomic.Int32

@@ -28,12 +28,14 @@ const password = "open sesame"
 // TestExternalAuth asks authorization servers, which run in the test itself, by gRPC and by HTTP.
 func TestExternalAuth(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	address := w.Gateway(t, "gateway")
-	for _, protocol := range []gwv1.HTTPRouteExternalAuthProtocol{gwv1.HTTPRouteExternalAuthGRPCProtocol, gwv1.HTTPRouteExternalAuthHTTPProtocol} {
+	for _, protocol := range []gwv1.HTTPRouteExternalAuthProtocol{
+		gwv1.HTTPRouteExternalAuthGRPCProtocol, gwv1.HTTPRouteExternalAuthHTTPProtocol,
+	} {
 		name := strings.ToLower(string(protocol))
 		host := name + ".auth.example.com"
 		server := w.authServer(t, name, protocol)
@@ -55,7 +57,7 @@ func TestExternalAuth(t *testing.T) {
 	}
 }
 
-func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
+func (w *fixture) checkAuth(t *testing.T, address, host string, stop func()) {
 	t.Helper()
 	headers := map[string]string{"Authorization": password, "X-Asked": "yes", "X-Secret": "not for the server"}
 	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
@@ -86,13 +88,13 @@ func (w *world) checkAuth(t *testing.T, address, host string, stop func()) {
 	stop()
 	r, err = w.ask(t.Context(), address, host, "small", headers)
 	if err != nil || r.status != http.StatusServiceUnavailable {
-		t.Errorf("%s: while there is nobody to ask: %d, %v; want 503", host, r.status, err)
+		t.Errorf("%s: without an authorization server: %d, %v; want 503", host, r.status, err)
 	}
 }
 
 // checkSpellings asks for a host, and for those of its wildcard, in other ways. Proxies leave filters out of requests to hosts that have
 // no use for them; however it is found, this one has.
-func (w *world) checkSpellings(t *testing.T, address, host string) {
+func (w *fixture) checkSpellings(t *testing.T, address, host string) {
 	t.Helper()
 	for _, spelled := range []string{strings.ToUpper(host), host + ":8080", "any." + host, "Any." + host} {
 		for password, want := range map[string]int{"please": http.StatusUnauthorized, password: http.StatusOK} {
@@ -112,7 +114,7 @@ type reply struct {
 }
 
 // ask posts a body through a Gateway on a connection of its own.
-func (w *world) ask(ctx context.Context, address, host, body string, headers map[string]string) (reply, error) {
+func (w *fixture) ask(ctx context.Context, address, host, body string, headers map[string]string) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+live.Host(address)+"/", strings.NewReader(body))
 	if err != nil {
 		return reply{}, fmt.Errorf("make a request to %s: %w", address, err)
@@ -138,7 +140,7 @@ func (w *world) ask(ctx context.Context, address, host, body string, headers map
 }
 
 // authServer runs an authorization server in the test.
-func (w *world) authServer(t *testing.T, name string, protocol gwv1.HTTPRouteExternalAuthProtocol) (stop func()) {
+func (w *fixture) authServer(t *testing.T, name string, protocol gwv1.HTTPRouteExternalAuthProtocol) (stop func()) {
 	t.Helper()
 	if protocol == gwv1.HTTPRouteExternalAuthHTTPProtocol {
 		return w.ServeHere(t, name, httpAuth)

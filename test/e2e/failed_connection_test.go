@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/test/clock"
 	"github.com/gatewright/gatewright/test/live"
 )
 
@@ -26,7 +27,7 @@ import (
 // stops in the middle of the handshake ends. A connection that is only opened and closed, as by a load balancer's check, leaves none.
 func TestFailedConnections(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "secured", 1)
 	w.EchoService(t, "secured")
 	known := newAuthority(t)
@@ -111,7 +112,7 @@ func failing(t *testing.T, at string) map[string]failure {
 			with(&tls.Config{ServerName: securedHost, MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}), //nolint:gosec // it is refused
 			"tls_failure", "UNSUPPORTED_PROTOCOL",
 		},
-		"a name that nobody serves": {with(&tls.Config{ServerName: "other.example.com"}), "response_flags", "NR"},
+		"a name that is not served": {with(&tls.Config{ServerName: "other.example.com"}), "response_flags", "NR"},
 		"plain text": {func(t *testing.T) error {
 			t.Helper()
 			return plainText(t.Context(), at)
@@ -124,7 +125,7 @@ func failing(t *testing.T, at string) map[string]failure {
 }
 
 // failures are the lines of a proxy's access log about connections that failed before a request.
-func (w *world) failures(t *testing.T, proxy *corev1.Pod) []map[string]any {
+func (w *fixture) failures(t *testing.T, proxy *corev1.Pod) []map[string]any {
 	t.Helper()
 	// Also called when the test's own context is over.
 	written, err := w.written(context.Background(), proxy)
@@ -180,6 +181,7 @@ func plainText(ctx context.Context, at string) error {
 // stopMidway begins a handshake and waits for the proxy to end the connection, which is to take about ten seconds.
 func stopMidway(t *testing.T, at string) error {
 	t.Helper()
+	begin := clock.Now()
 	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", at)
 	if err != nil {
 		t.Fatal(err)
@@ -197,16 +199,15 @@ func stopMidway(t *testing.T, at string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
 	if _, err := connection.Write(greeting[:n]); err != nil {
 		t.Fatal(err)
 	}
-	if err := connection.SetReadDeadline(begin.Add(30 * time.Second)); err != nil {
+	if err := connection.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, connection)
-	if took := time.Since(begin); took < 8*time.Second || took > 15*time.Second {
-		t.Errorf("the connection ended after %s", took)
+	if clock.Wall(begin) < 8*time.Second || clock.Since(begin) > 15*time.Second {
+		t.Errorf("the connection ended after %s", clock.Wall(begin))
 	}
 	return errors.New("the connection was ended")
 }

@@ -26,7 +26,7 @@ import (
 // and metrics are answered at every address of a proxy, and clients are known by the addresses that they have.
 func TestFamilies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	pods := podNames(w.Echo(t, "echo", 2))
 	families := w.clusterFamilies(t)
 	gateway := live.GatewayOf("families")
@@ -68,7 +68,7 @@ func TestFamilies(t *testing.T) {
 // TestAStaticAddressOfAFamily asks for an address of each family that the test cluster gives only to whom names it.
 func TestAStaticAddressOfAFamily(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	for _, family := range w.clusterFamilies(t) {
@@ -87,7 +87,7 @@ func TestAStaticAddressOfAFamily(t *testing.T) {
 }
 
 // clusterFamilies are the families of pods, the preferred one first.
-func (w *world) clusterFamilies(t *testing.T) []corev1.IPFamily {
+func (w *fixture) clusterFamilies(t *testing.T) []corev1.IPFamily {
 	t.Helper()
 	controllers, err := w.Controllers(t.Context())
 	if err != nil || len(controllers) == 0 {
@@ -133,7 +133,7 @@ func anyHost(name, gateway, service string) *gwv1.HTTPRoute {
 }
 
 // checkClientAddress: a backend is told the address that the client has, and not one of IPv4 in the form of IPv6.
-func (w *world) checkClientAddress(t *testing.T, address string) {
+func (w *fixture) checkClientAddress(t *testing.T, address string) {
 	t.Helper()
 	answer, err := w.Request(t.Context(), address, "echo-all.example.com")
 	if err != nil {

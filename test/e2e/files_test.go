@@ -30,11 +30,13 @@ const filesHost = "files.example.com"
 // over to xDS while they do.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.needFiles(t)
+	w := newFixture(t)
+	w.needEnabled(t, "--files")
 	w.Echo(t, "files", 1)
 	w.VariantServices(t, "files")
-	config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Name: "files"}, Spec: v1alpha1.ProxyConfigSpec{Delivery: new(v1alpha1.DeliveryFiles)}}
+	config := &v1alpha1.ProxyConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: "files"}, Spec: v1alpha1.ProxyConfigSpec{Delivery: new(v1alpha1.DeliveryFiles)},
+	}
 	w.Make(t, config)
 	route := w.Route(t, "files", "files", filesHost, live.VariantService)
 	start := time.Now()
@@ -57,7 +59,10 @@ func TestFiles(t *testing.T) {
 		t.Error("the proxy has a token for the control plane")
 	}
 
-	requests := load.Start(t.Context(), load.Plan{URL: "http://" + live.Host(address), Host: filesHost, Rate: 50, Workers: 250, Timeout: 5 * time.Second, MaxDuration: 5 * time.Minute})
+	requests := load.Start(t.Context(), load.Plan{
+		URL: "http://" + live.Host(address), Host: filesHost, Rate: 50, Workers: 250, Timeout: 5 * time.Second,
+		MaxDuration: 5 * time.Minute,
+	})
 	var slowest, sum time.Duration
 	const edits = 5
 	for i := range edits {
@@ -65,7 +70,10 @@ func TestFiles(t *testing.T) {
 		took := w.routeProgrammed(t, route)
 		slowest, sum = max(slowest, took), sum+took
 	}
-	t.Logf("%d edits, each with other backends, are read after %s on average, %s at most", edits, (sum / edits).Round(time.Millisecond), slowest.Round(time.Millisecond))
+	t.Logf(
+		"%d edits, each with other backends, are read after %s on average, %s at most", edits, (sum / edits).Round(time.Millisecond),
+		slowest.Round(time.Millisecond),
+	)
 	if after := w.OneProxy(t, "files"); after.UID != proxy.UID || w.Restarts(t, "files") != 0 {
 		t.Error("a change restarted the proxy")
 	}
@@ -86,20 +94,22 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// needFiles skips the test where delivery Files is not offered.
-func (w *world) needFiles(t *testing.T) {
+// needEnabled fails the test where the installation does not have what an operator enables by these arguments.
+func (w *fixture) needEnabled(t *testing.T, arguments ...string) {
 	t.Helper()
 	var controller appsv1.Deployment
 	if err := w.Get(t.Context(), client.ObjectKey{Namespace: live.ControllerNamespace, Name: "gatewright"}, &controller); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(controller.Spec.Template.Spec.Containers[0].Args, "--files") {
-		t.Skip("delivery Files is not offered: make install CHANNEL=experimental SET=files.enabled=true")
+	for _, a := range arguments {
+		if !slices.Contains(controller.Spec.Template.Spec.Containers[0].Args, a) {
+			t.Fatalf("the controller runs without %s; install it with make install-everything", a)
+		}
 	}
 }
 
 // routeProgrammed waits until a route is programmed in its present generation, and says how long that took.
-func (w *world) routeProgrammed(t *testing.T, route *gwv1.HTTPRoute) time.Duration {
+func (w *fixture) routeProgrammed(t *testing.T, route *gwv1.HTTPRoute) time.Duration {
 	t.Helper()
 	generation := route.Generation
 	return live.Eventually(t, 30*time.Second, 20*time.Millisecond, func(ctx context.Context) error {
@@ -117,7 +127,7 @@ func (w *world) routeProgrammed(t *testing.T, route *gwv1.HTTPRoute) time.Durati
 }
 
 // changedOver says why not every proxy is supplied over xDS, or why there are files left.
-func (w *world) changedOver(ctx context.Context, old string) error {
+func (w *fixture) changedOver(ctx context.Context, old string) error {
 	pods, err := w.Proxies(ctx, "files")
 	if err != nil {
 		return err

@@ -20,17 +20,17 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestGatewayClassChange gives a Gateway another class of ours, then one of nobody's: each time the fleet it had goes, and in the end
-// its status claims nothing.
+// TestGatewayClassChange gives a Gateway another class of ours, then one without a controller: each time the fleet it had goes, and in
+// the end its status claims nothing.
 func TestGatewayClassChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "backend", 1)
 	w.EchoService(t, "backend")
 	w.Gateway(t, "moving")
 	w.Route(t, "route", "moving", "moving.example.com", "backend")
 
-	ours := w.class(t, "ours", live.ControllerName)
+	ours := w.class(t, "ours", live.ControllerName, nil)
 	w.giveClass(t, "moving", ours)
 	var gateway gwv1.Gateway
 	live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
@@ -48,7 +48,7 @@ func TestGatewayClassChange(t *testing.T) {
 	})
 	w.WaitServed(t, gateway.Status.Addresses[0].Value, "moving.example.com")
 
-	w.giveClass(t, "moving", w.class(t, "theirs", "example.com/nobody"))
+	w.giveClass(t, "moving", w.class(t, "theirs", "example.com/none", nil))
 	live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.fleetGone(ctx, ours); err != nil {
 			return err
@@ -66,11 +66,11 @@ func TestGatewayClassChange(t *testing.T) {
 }
 
 // class makes a GatewayClass that is the test's own and returns its name.
-func (w *world) class(t *testing.T, suffix string, controller gwv1.GatewayController) string {
+func (w *fixture) class(t *testing.T, suffix string, controller gwv1.GatewayController, parameters *gwv1.ParametersReference) string {
 	t.Helper()
 	class := &gwv1.GatewayClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.Namespace + "-" + suffix},
-		Spec:       gwv1.GatewayClassSpec{ControllerName: controller},
+		Spec:       gwv1.GatewayClassSpec{ControllerName: controller, ParametersRef: parameters},
 	}
 	if err := w.Create(t.Context(), class); err != nil {
 		t.Fatalf("create GatewayClass %s: %v", class.Name, err)
@@ -84,7 +84,7 @@ func (w *world) class(t *testing.T, suffix string, controller gwv1.GatewayContro
 	return class.Name
 }
 
-func (w *world) giveClass(t *testing.T, gateway, class string) {
+func (w *fixture) giveClass(t *testing.T, gateway, class string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gatewayClassName":"`+class+`"}}`))
 	object := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: gateway}}
@@ -94,7 +94,7 @@ func (w *world) giveClass(t *testing.T, gateway, class string) {
 }
 
 // fleetGone says what is left of the fleet that the Gateway had under a class.
-func (w *world) fleetGone(ctx context.Context, class string) error {
+func (w *fixture) fleetGone(ctx context.Context, class string) error {
 	names, err := w.list(ctx)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ var fleetKinds = []schema.GroupVersionKind{
 // TestGatewayDeletion deletes a Gateway: the namespace holds exactly what it held before the Gateway was created.
 func TestGatewayDeletion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	w.waitFor(t, "EndpointSlice", "ConfigMap/kube-root-ca.crt", "ServiceAccount/default")
@@ -75,7 +75,7 @@ func TestGatewayDeletion(t *testing.T) {
 }
 
 // inventory names everything in the namespace that could belong to a fleet.
-func (w *world) inventory(t *testing.T) []string {
+func (w *fixture) inventory(t *testing.T) []string {
 	t.Helper()
 	names, err := w.list(t.Context())
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *world) inventory(t *testing.T) []string {
 }
 
 // waitFor waits for things that Kubernetes makes by itself a moment later, each given as the beginning of kind/name.
-func (w *world) waitFor(t *testing.T, wanted ...string) {
+func (w *fixture) waitFor(t *testing.T, wanted ...string) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		names, err := w.list(ctx)
@@ -101,7 +101,7 @@ func (w *world) waitFor(t *testing.T, wanted ...string) {
 	})
 }
 
-func (w *world) list(ctx context.Context) ([]string, error) {
+func (w *fixture) list(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, kind := range fleetKinds {
 		var list unstructured.UnstructuredList

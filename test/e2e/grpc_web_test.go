@@ -18,7 +18,7 @@ import (
 var emptyMessage = []byte{0, 0, 0, 0, 0}
 
 // serveGRPC makes a Service whose calls the test itself answers, each with an empty message. In a header it says which content type it saw.
-func (w *world) serveGRPC(t *testing.T, name string) {
+func (w *fixture) serveGRPC(t *testing.T, name string) {
 	t.Helper()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -44,7 +44,7 @@ func (w *world) serveGRPC(t *testing.T, name string) {
 // TestGRPCWeb calls a GRPCRoute as browsers do, and with other content; an HTTPRoute sees gRPC-Web as it is.
 func TestGRPCWeb(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.serveGRPC(t, "grpc")
 	address := w.Gateway(t, "gateway")
 	w.Make(t, grpcRoute("calls", "grpc-web.example.com", grpcRule("a.B", "grpc")))

@@ -36,7 +36,7 @@ func marked(name, host, path, service string) *gwv1.HTTPRoute {
 // see it too.
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "hosts", 1)
 	w.EchoService(t, "hosts")
 	address := w.Gateway(t, "hosts")

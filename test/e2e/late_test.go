@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// late is a connection on which every byte arrives after a delay, in both directions. As many bytes can be on their way as anybody sends.
+// late is a connection on which every byte arrives after a delay, in both directions. The number of bytes on their way is not limited.
 func late(connection net.Conn, delay time.Duration) net.Conn {
 	near, far := net.Pipe()
 	go carry(connection, far, delay)
@@ -60,6 +60,12 @@ func openHTTP2(t *testing.T, at string) *http2.Framer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startHTTP2(t, connection)
+}
+
+// startHTTP2 begins to speak HTTP/2 on a connection, which is closed at the end of the test.
+func startHTTP2(t *testing.T, connection net.Conn) *http2.Framer {
+	t.Helper()
 	t.Cleanup(func() { _ = connection.Close() })
 	if err := connection.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)

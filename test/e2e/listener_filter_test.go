@@ -22,10 +22,10 @@ import (
 const checkedHost, freeHost = "checked.filter.example.com", "free.filter.example.com"
 
 // TestListenerFilters has a listener ask two servers about every request before a route is chosen: the first says who the caller is, the
-// second sees that and adds to it, and the route is chosen by what they say. Another listener of the same port asks nobody.
+// second sees that and adds to it, and the route is chosen by what they say. Another listener of the same port asks no server.
 func TestListenerFilters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	for _, name := range []string{"ali", "zoe"} {
 		w.Echo(t, name, 1)
@@ -70,20 +70,31 @@ func TestListenerFilters(t *testing.T) {
 	}
 	expect("ali is known", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusOK, "ali", "[identity audit]")
 	expect("zoe is known", checkedHost, map[string]string{"Authorization": "zoe"}, http.StatusOK, "zoe", "[identity audit]")
-	expect("what a caller says of itself does not count", checkedHost, map[string]string{"Authorization": "zoe", "X-User": "ali"}, http.StatusOK, "zoe", "[identity audit]")
-	expect("somebody else finds no route", checkedHost, map[string]string{"Authorization": "eve"}, http.StatusNotFound, "", "[]")
-	expect("a host in capitals is the same host", strings.ToUpper(checkedHost), map[string]string{"Authorization": "zoe"}, http.StatusOK, "zoe", "[identity audit]")
-	expect("and lets nobody pass", strings.ToUpper(checkedHost), map[string]string{"X-User": "ali"}, http.StatusUnauthorized, "", "[]")
-	expect("the other listener asks nobody", freeHost, map[string]string{"X-User": "ali"}, http.StatusOK, "ali", "[]")
+	expect("what a caller says of itself does not count", checkedHost, map[string]string{
+		"Authorization": "zoe", "X-User": "ali",
+	}, http.StatusOK, "zoe", "[identity audit]")
+	expect("another user finds no route", checkedHost, map[string]string{"Authorization": "eve"}, http.StatusNotFound, "", "[]")
+	expect(
+		"a host in capitals is the same host", strings.ToUpper(checkedHost), map[string]string{"Authorization": "zoe"}, http.StatusOK,
+		"zoe", "[identity audit]",
+	)
+	expect("and lets no request pass", strings.ToUpper(checkedHost), map[string]string{"X-User": "ali"}, http.StatusUnauthorized, "", "[]")
+	expect("the other listener asks no server", freeHost, map[string]string{"X-User": "ali"}, http.StatusOK, "ali", "[]")
 	asked.Store(0)
-	expect("nobody is refused at once", checkedHost, nil, http.StatusUnauthorized, "", "[]")
+	expect("a request without a user is rejected at once", checkedHost, nil, http.StatusUnauthorized, "", "[]")
 	if asked.Load() != 0 {
 		t.Error("a filter ran behind one that refused the request")
 	}
 	stop()
-	expect("nobody passes while there is nobody to ask", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusServiceUnavailable, "", "[]")
+	expect(
+		"no request passes without a server to ask", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusServiceUnavailable,
+		"", "[]",
+	)
 	w.breakFilter(t)
-	expect("nobody passes when there is no such server", checkedHost, map[string]string{"Authorization": "ali"}, http.StatusInternalServerError, "", "[]")
+	expect(
+		"no request passes when there is no such server", checkedHost, map[string]string{"Authorization": "ali"},
+		http.StatusInternalServerError, "", "[]",
+	)
 	expect("the other listener goes on", freeHost, map[string]string{"X-User": "zoe"}, http.StatusOK, "zoe", "[]")
 }
 
@@ -96,7 +107,7 @@ func backendOf(pod string) string {
 	return pod
 }
 
-func (w *world) filteredGateway(t *testing.T) string {
+func (w *fixture) filteredGateway(t *testing.T) string {
 	t.Helper()
 	ask := func(name gwv1.ObjectName, headers ...string) gwv1.ListenerFilter {
 		return gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: &gwv1.HTTPExternalAuthFilter{
@@ -118,7 +129,7 @@ func (w *world) filteredGateway(t *testing.T) string {
 }
 
 // breakFilter has the first filter ask a Service that does not exist, and waits until the listener says so.
-func (w *world) breakFilter(t *testing.T) {
+func (w *fixture) breakFilter(t *testing.T) {
 	t.Helper()
 	gateway := &gwv1.Gateway{}
 	key := client.ObjectKey{Namespace: w.Namespace, Name: "filtered"}
@@ -139,6 +150,6 @@ func (w *world) breakFilter(t *testing.T) {
 				return nil
 			}
 		}
-		return fmt.Errorf("the listener does not say that its filter can not be asked: %+v", gateway.Status.Listeners)
+		return fmt.Errorf("the listener does not say that its filter cannot be asked: %+v", gateway.Status.Listeners)
 	})
 }

@@ -23,7 +23,7 @@ import (
 // it is there, the Gateway's own listener drops nothing, and the count in the Gateway's status follows.
 func TestListenerSet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	address := w.Gateway(t, "gateway")
@@ -37,7 +37,9 @@ func TestListenerSet(t *testing.T) {
 	})
 	set := w.httpsSet(t, "set", "gateway", "set.example.com")
 	route := &gwv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: "more"}}
-	route.Spec.ParentRefs = []gwv1.ParentReference{{Kind: new(gwv1.Kind("ListenerSet")), Name: "set", SectionName: new(gwv1.SectionName("https"))}}
+	route.Spec.ParentRefs = []gwv1.ParentReference{{
+		Kind: new(gwv1.Kind("ListenerSet")), Name: "set", SectionName: new(gwv1.SectionName("https")),
+	}}
 	backend := gwv1.HTTPBackendRef{}
 	backend.Name, backend.Port = "echo", new(gwv1.PortNumber(80))
 	route.Spec.Rules = []gwv1.HTTPRouteRule{{BackendRefs: []gwv1.HTTPBackendRef{backend}}}
@@ -66,7 +68,7 @@ func TestListenerSet(t *testing.T) {
 }
 
 // allowListenerSets lets ListenerSets of the same namespace attach to a Gateway.
-func (w *world) allowListenerSets(t *testing.T, name string) {
+func (w *fixture) allowListenerSets(t *testing.T, name string) {
 	t.Helper()
 	gateway := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"allowedListeners":{"namespaces":{"from":"Same"}}}}`))
@@ -76,7 +78,7 @@ func (w *world) allowListenerSets(t *testing.T, name string) {
 }
 
 // httpsSet creates a ListenerSet with one HTTPS listener on port 8443, and its certificate.
-func (w *world) httpsSet(t *testing.T, name, gateway, host string) *gwv1.ListenerSet {
+func (w *fixture) httpsSet(t *testing.T, name, gateway, host string) *gwv1.ListenerSet {
 	t.Helper()
 	set := &gwv1.ListenerSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -92,7 +94,7 @@ func (w *world) httpsSet(t *testing.T, name, gateway, host string) *gwv1.Listene
 	return set
 }
 
-func (w *world) waitProgrammed(t *testing.T, set *gwv1.ListenerSet) {
+func (w *fixture) waitProgrammed(t *testing.T, set *gwv1.ListenerSet) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
@@ -105,7 +107,7 @@ func (w *world) waitProgrammed(t *testing.T, set *gwv1.ListenerSet) {
 	})
 }
 
-func (w *world) waitAttachedSets(t *testing.T, name string, want int32) {
+func (w *fixture) waitAttachedSets(t *testing.T, name string, want int32) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
 		var gateway gwv1.Gateway

@@ -24,16 +24,19 @@ import (
 func TestRouteSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const host = "mistakes.example.com"
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
-	w.Make(t, live.ManualService("nobody"))
+	w.Make(t, live.ManualService("empty"))
 	address := w.Gateway(t, "web")
 	first := w.Route(t, "first", "web", host, "echo")
 	w.WaitServed(t, address, host)
 
 	second := w.Route(t, "second", "web", host, "echo")
-	w.waitSaid(t, second, "Accepted", metav1.ConditionTrue, "rule 0 gets no requests: rule 0 of HTTPRoute "+w.Namespace+"/first has the same match")
+	w.waitSaid(
+		t, second, "Accepted", metav1.ConditionTrue,
+		"rule 0 gets no requests: rule 0 of HTTPRoute "+w.Namespace+"/first has the same match",
+	)
 
 	missing := live.HTTPRoute("missing", "web", "missing.example.com", "gone")
 	missing.Spec.Rules = append(missing.Spec.Rules, live.HTTPRoute("x", "web", "", "lost").Spec.Rules...)
@@ -50,10 +53,10 @@ func TestRouteSaysWhatIsWrong(t *testing.T) {
 	w.waitSaid(t, typo, "Programmed", metav1.ConditionFalse, "see Accepted")
 	w.waitWarned(t, typo, "NoMatchingParent", "it has http (port 80)")
 
-	idle := w.Route(t, "idle", "web", "idle.example.com", "nobody")
-	w.waitSaid(t, idle, "ResolvedRefs", metav1.ConditionTrue, "Service "+w.Namespace+"/nobody has no ready endpoints")
+	idle := w.Route(t, "idle", "web", "idle.example.com", "empty")
+	w.waitSaid(t, idle, "ResolvedRefs", metav1.ConditionTrue, "Service "+w.Namespace+"/empty has no ready endpoints")
 	pods := w.Echo(t, "late", 1)
-	w.Make(t, live.EndpointSlice("nobody", pods[0].Status.PodIP))
+	w.Make(t, live.EndpointSlice("empty", pods[0].Status.PodIP))
 	w.WaitServed(t, address, "idle.example.com")
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		c, err := w.said(ctx, idle, "ResolvedRefs")
@@ -71,7 +74,7 @@ func TestRouteSaysWhatIsWrong(t *testing.T) {
 func TestRouteSaysThatItsBackendTLSPolicyIsBroken(t *testing.T) {
 	t.Parallel()
 	const host = "policy.example.com"
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	address := w.Gateway(t, "web")
@@ -84,7 +87,7 @@ func TestRouteSaysThatItsBackendTLSPolicyIsBroken(t *testing.T) {
 				LocalPolicyTargetReference: gwv1.LocalPolicyTargetReference{Kind: "Service", Name: "echo"},
 			}},
 			Validation: gwv1.BackendTLSPolicyValidation{
-				Hostname: "echo.example.com", CACertificateRefs: []gwv1.LocalObjectReference{{Kind: "ConfigMap", Name: "nobody"}},
+				Hostname: "echo.example.com", CACertificateRefs: []gwv1.LocalObjectReference{{Kind: "ConfigMap", Name: "empty"}},
 			},
 		},
 	}
@@ -101,7 +104,7 @@ func TestRouteSaysThatItsBackendTLSPolicyIsBroken(t *testing.T) {
 // TestGatewaySaysThatAListenerHasNoCertificate has one listener that can serve and one that cannot.
 func TestGatewaySaysThatAListenerHasNoCertificate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	gateway := &gwv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: gwv1.GatewaySpec{
@@ -110,7 +113,7 @@ func TestGatewaySaysThatAListenerHasNoCertificate(t *testing.T) {
 				{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType},
 				{
 					Name: "https", Port: 443, Protocol: gwv1.HTTPSProtocolType,
-					TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: "nobody"}}},
+					TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: "empty"}}},
 				},
 			},
 		},
@@ -121,13 +124,15 @@ func TestGatewaySaysThatAListenerHasNoCertificate(t *testing.T) {
 		!strings.Contains(accepted.Message, "https has no usable certificate") {
 		t.Errorf("Accepted is %+v", accepted)
 	}
-	if c := meta.FindStatusCondition(gateway.Status.Conditions, "Programmed"); !strings.Contains(c.Message, "https has no usable certificate") {
+	if c := meta.FindStatusCondition(gateway.Status.Conditions, "Programmed"); !strings.Contains(
+		c.Message, "https has no usable certificate",
+	) {
 		t.Errorf("Programmed is %+v", c)
 	}
 }
 
 // said is a condition of a route at its parent.
-func (w *world) said(ctx context.Context, route *gwv1.HTTPRoute, condition string) (metav1.Condition, error) {
+func (w *fixture) said(ctx context.Context, route *gwv1.HTTPRoute, condition string) (metav1.Condition, error) {
 	if err := w.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
 		return metav1.Condition{}, fmt.Errorf("get route %s: %w", route.Name, err)
 	}
@@ -139,7 +144,7 @@ func (w *world) said(ctx context.Context, route *gwv1.HTTPRoute, condition strin
 	return metav1.Condition{}, fmt.Errorf("route %s has no condition %s: %+v", route.Name, condition, route.Status)
 }
 
-func (w *world) waitSaid(t *testing.T, route *gwv1.HTTPRoute, condition string, state metav1.ConditionStatus, words string) {
+func (w *fixture) waitSaid(t *testing.T, route *gwv1.HTTPRoute, condition string, state metav1.ConditionStatus, words string) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		c, err := w.said(ctx, route, condition)
@@ -151,7 +156,7 @@ func (w *world) waitSaid(t *testing.T, route *gwv1.HTTPRoute, condition string, 
 }
 
 // waitWarned waits for an event about a route.
-func (w *world) waitWarned(t *testing.T, route *gwv1.HTTPRoute, reason, words string) {
+func (w *fixture) waitWarned(t *testing.T, route *gwv1.HTTPRoute, reason, words string) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		var events eventsv1.EventList
@@ -167,7 +172,7 @@ func (w *world) waitWarned(t *testing.T, route *gwv1.HTTPRoute, reason, words st
 	})
 }
 
-func (w *world) waitAnswer(t *testing.T, address, host string, want int) {
+func (w *fixture) waitAnswer(t *testing.T, address, host string, want int) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		r, err := w.ask(ctx, address, host, "", nil)

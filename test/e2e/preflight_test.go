@@ -19,7 +19,7 @@ import (
 // user gets what it names, and a listener that has an authorization server asked about everything lets preflights pass, and nothing else.
 func TestPreflightOfARuleWithAMethod(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")

@@ -52,11 +52,11 @@ func (r *records) get(mark string) string {
 	return r.marks[mark]
 }
 
-// TestProxyConfigTelemetry sees by traffic what a ProxyConfig says about those who are told of requests: lines on standard output, of the fields and the
-// format it chooses and of the requests it chooses, records and spans.
+// TestProxyConfigTelemetry sees by traffic what a ProxyConfig says about those who are told of requests: lines on standard output, of
+// the fields and the format it chooses and of the requests it chooses, records and spans.
 func TestProxyConfigTelemetry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	spans, logs := &collector{spans: map[string]span{}}, &records{marks: map[string]string{}}
@@ -72,7 +72,10 @@ func TestProxyConfigTelemetry(t *testing.T) {
 	gateway, config := live.GatewayWith("told", v1alpha1.ProxyConfigSpec{
 		AccessLogs: []v1alpha1.AccessLog{
 			{Type: v1alpha1.JSONAccessLog, Fields: fields},
-			{Type: v1alpha1.TextAccessLog, Format: new(v1alpha1.LogFormat("failed %REQ(" + marker + ")% %RESPONSE_CODE%")), MinimumStatus: new(int32(400))},
+			{
+				Type: v1alpha1.TextAccessLog, Format: new(v1alpha1.LogFormat("failed %REQ(" + marker + ")% %RESPONSE_CODE%")),
+				MinimumStatus: new(int32(400)),
+			},
 			{Type: v1alpha1.OTLPAccessLog, Fields: fields, OTLP: &v1alpha1.OTLPReceiver{BackendRef: receiver}},
 		},
 		Tracing: &v1alpha1.Tracing{BackendRef: receiver, ServiceName: new("edge-of-the-shop"), SamplingRate: &gwv1.Fraction{Numerator: 100}},
@@ -85,7 +88,9 @@ func TestProxyConfigTelemetry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := w.ask(t.Context(), address, "unknown.example.com", "", map[string]string{marker: "bad"}); err != nil || answer.status != http.StatusNotFound {
+	if answer, err := w.ask(
+		t.Context(), address, "unknown.example.com", "", map[string]string{marker: "bad"},
+	); err != nil || answer.status != http.StatusNotFound {
 		t.Errorf("an unknown host is answered %d: %v", answer.status, err)
 	}
 	proxy := w.OneProxy(t, "told")
@@ -133,7 +138,7 @@ func so(what string, is bool) error {
 }
 
 // written is what a proxy has on its standard output.
-func (w *world) written(ctx context.Context, pod *corev1.Pod) (string, error) {
+func (w *fixture) written(ctx context.Context, pod *corev1.Pod) (string, error) {
 	clients, err := kubernetes.NewForConfig(config.GetConfigOrDie())
 	if err != nil {
 		return "", fmt.Errorf("make a client: %w", err)
@@ -145,11 +150,12 @@ func (w *world) written(ctx context.Context, pod *corev1.Pod) (string, error) {
 	return string(raw), nil
 }
 
-// TestProxyConfigLimits sees by traffic how many connections a proxy takes, what it counts of a backend, and whom its load balancer lets in.
+// TestProxyConfigLimits sees by traffic how many connections a proxy takes, what it counts of a backend, and whom its load balancer
+// lets in.
 func TestProxyConfigLimits(t *testing.T) {
 	t.Parallel()
 	const host, most = "limited.example.com", 4
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	gateway, config := live.GatewayWith("limited", v1alpha1.ProxyConfigSpec{
@@ -184,7 +190,7 @@ func TestProxyConfigLimits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_, err := w.Request(ctx, address, host)
-		return so("whoever is not of the range is kept out", err != nil)
+		return so("a client outside the range is kept out", err != nil)
 	})
 	w.Configure(t, config, func(s *v1alpha1.ProxyConfigSpec) { s.Service.LoadBalancerSourceRanges = []string{"0.0.0.0/0"} })
 	w.WaitServed(t, address, host)

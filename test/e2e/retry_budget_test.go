@@ -26,7 +26,7 @@ func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	// Ten may be tried again at a time, whatever the number of requests under way.
 	const clients, attempts = 10, 3
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	var tries atomic.Int32
 	w.ServeHere(t, "failing", func(response http.ResponseWriter, _ *http.Request) {
@@ -36,7 +36,9 @@ func TestRetryBudget(t *testing.T) {
 	})
 	address := w.Gateway(t, "gateway")
 	route := live.HTTPRoute("retry", "gateway", "retry.example.com", "failing")
-	route.Spec.Rules[0].Retry = &gwv1.HTTPRouteRetry{Attempts: new(attempts), Codes: []gwv1.HTTPRouteRetryStatusCode{http.StatusServiceUnavailable}}
+	route.Spec.Rules[0].Retry = &gwv1.HTTPRouteRetry{
+		Attempts: new(attempts), Codes: []gwv1.HTTPRouteRetryStatusCode{http.StatusServiceUnavailable},
+	}
 	w.Make(t, route)
 	burst := func(ctx context.Context) int32 {
 		tries.Store(0)
@@ -69,7 +71,9 @@ func TestRetryBudget(t *testing.T) {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(policy), policy); err != nil {
 			return fmt.Errorf("get the policy: %w", err)
 		}
-		if len(policy.Status.Ancestors) != 1 || !meta.IsStatusConditionTrue(policy.Status.Ancestors[0].Conditions, string(gwv1.PolicyConditionAccepted)) {
+		if len(policy.Status.Ancestors) != 1 || !meta.IsStatusConditionTrue(
+			policy.Status.Ancestors[0].Conditions, string(gwv1.PolicyConditionAccepted),
+		) {
 			return fmt.Errorf("the policy is not accepted: %+v", policy.Status)
 		}
 		if got := burst(ctx); got > clients*3/2 {

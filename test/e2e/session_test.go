@@ -18,7 +18,7 @@ import (
 // that pod is gone.
 func TestSessionPersistence(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	pods := w.Echo(t, "echo", 3)
 	w.EchoService(t, "echo")
@@ -70,7 +70,7 @@ func TestSessionPersistence(t *testing.T) {
 	})
 }
 
-func (w *world) checkSession(t *testing.T, address, host string, carry func(http.Header) map[string]string) {
+func (w *fixture) checkSession(t *testing.T, address, host string, carry func(http.Header) map[string]string) {
 	t.Helper()
 	first, err := w.ask(t.Context(), address, host, "", nil)
 	if err != nil || first.status != http.StatusOK {

@@ -14,12 +14,12 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestSessionPersistenceWithWeights has two backends of two pods each. GEP-1619: for every request the weights choose the backend, as if there
-// were no session, and the session then the pod.
+// TestSessionPersistenceWithWeights has two backends of two pods each. GEP-1619: for every request the weights choose the backend, as
+// if there were no session, and the session then the pod.
 func TestSessionPersistenceWithWeights(t *testing.T) {
 	t.Parallel()
 	const host, requests = "weights.session.example.com", 100
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	for _, name := range []string{"heavy", "light"} {
 		w.Echo(t, name, 2)
@@ -28,7 +28,9 @@ func TestSessionPersistenceWithWeights(t *testing.T) {
 	address := w.Gateway(t, "gateway")
 	route := live.HTTPRoute("weights", "gateway", host, "heavy")
 	rule := &route.Spec.Rules[0]
-	rule.SessionPersistence = &gwv1.SessionPersistence{Cookie: &gwv1.CookieConfig{Name: new(gwv1.CookieName("sticky"))}} //nolint:staticcheck // deprecated in the standard, and still to be served
+	rule.SessionPersistence = &gwv1.SessionPersistence{ //nolint:staticcheck // deprecated in the standard, and still to be served
+		Cookie: &gwv1.CookieConfig{Name: new(gwv1.CookieName("sticky"))},
+	}
 	light := rule.BackendRefs[0]
 	light.Name = "light"
 	rule.BackendRefs = append(rule.BackendRefs, light)

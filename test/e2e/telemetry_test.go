@@ -41,18 +41,34 @@ type span struct {
 // marker is the header by which the test tells its requests.
 const marker = "X-Marker"
 
-func (c *collector) Export(ctx context.Context, request *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
+func (c *collector) Export(ctx context.Context, request *collectorv1.ExportTraceServiceRequest) (
+	*collectorv1.ExportTraceServiceResponse, error,
+) {
 	sent, _ := metadata.FromIncomingContext(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, resource := range request.GetResourceSpans() {
 		for _, scope := range resource.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
-				c.spans[text(s.GetAttributes(), "marker")] = span{s, text(resource.GetResource().GetAttributes(), "service.name"), strings.Join(sent.Get("x-key"), ",")}
+				c.spans[text(s.GetAttributes(), "marker")] = span{s, text(resource.GetResource().GetAttributes(), "service.name"), strings.Join(
+					sent.Get("x-key"), ",",
+				)}
 			}
 		}
 	}
 	return &collectorv1.ExportTraceServiceResponse{}, nil
+}
+
+// startCollector is behind the Service otel.
+func (w *fixture) startCollector(t *testing.T) *collector {
+	t.Helper()
+	spans := &collector{spans: map[string]span{}}
+	server := grpc.NewServer()
+	collectorv1.RegisterTraceServiceServer(server, spans)
+	listener := w.ListenHere(t, "otel")
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return spans
 }
 
 func (c *collector) get(mark string) (span, bool) {
@@ -74,20 +90,15 @@ func text(attributes []*commonv1.KeyValue, key string) string {
 	return ""
 }
 
-// TestTelemetryPolicy has requests become spans that a collector gets: with what the policy wants in them, as many as it wants, and none any
-// more when it says so. A younger policy for the same Gateway is told that it does not count.
+// TestTelemetryPolicy has requests become spans that a collector gets: with what the policy wants in them, as many as it wants, and
+// none any more when it says so. A younger policy for the same Gateway is told that it does not count.
 func TestTelemetryPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
-	spans := &collector{spans: map[string]span{}}
-	server := grpc.NewServer()
-	collectorv1.RegisterTraceServiceServer(server, spans)
-	listener := w.ListenHere(t, "otel")
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	spans := w.startCollector(t)
 	address := w.Gateway(t, "gateway")
 	w.Route(t, "route", "gateway", tracedHost, "echo")
 	w.WaitServed(t, address, tracedHost)
@@ -154,7 +165,7 @@ func telemetryPolicy(name string) *gwxv1alpha1.XTelemetryPolicy {
 }
 
 // waitTelemetry waits for the reason of a policy's Accepted condition.
-func (w *world) waitTelemetry(t *testing.T, policy *gwxv1alpha1.XTelemetryPolicy, reason string) {
+func (w *fixture) waitTelemetry(t *testing.T, policy *gwxv1alpha1.XTelemetryPolicy, reason string) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(policy), policy); err != nil {
@@ -171,7 +182,7 @@ func (w *world) waitTelemetry(t *testing.T, policy *gwxv1alpha1.XTelemetryPolicy
 }
 
 // change edits a policy and waits until that has been taken notice of.
-func (w *world) change(t *testing.T, policy *gwxv1alpha1.XTelemetryPolicy, edit func(*gwxv1alpha1.TracingConfig)) {
+func (w *fixture) change(t *testing.T, policy *gwxv1alpha1.XTelemetryPolicy, edit func(*gwxv1alpha1.TracingConfig)) {
 	t.Helper()
 	edit(&policy.Spec.Tracing)
 	if err := w.Update(t.Context(), policy); err != nil {
@@ -186,7 +197,7 @@ var marks = struct {
 }{}
 
 // mark sends a request and returns what tells its span.
-func (w *world) mark(ctx context.Context, address string, headers map[string]string) (string, error) {
+func (w *fixture) mark(ctx context.Context, address string, headers map[string]string) (string, error) {
 	marks.Lock()
 	marks.n++
 	m := fmt.Sprintf("%s-%d", w.Namespace, marks.n)
@@ -199,7 +210,7 @@ func (w *world) mark(ctx context.Context, address string, headers map[string]str
 	return m, err
 }
 
-func (w *world) waitTraced(t *testing.T, spans *collector, address string) {
+func (w *fixture) waitTraced(t *testing.T, spans *collector, address string) {
 	t.Helper()
 	var sent []string
 	live.Eventually(t, time.Minute, 500*time.Millisecond, func(ctx context.Context) error {
@@ -217,7 +228,7 @@ func (w *world) waitTraced(t *testing.T, spans *collector, address string) {
 	})
 }
 
-func (w *world) checkSpan(t *testing.T, spans *collector, address string) {
+func (w *fixture) checkSpan(t *testing.T, spans *collector, address string) {
 	t.Helper()
 	m, err := w.mark(t.Context(), address, nil)
 	if err != nil {
@@ -238,7 +249,7 @@ func (w *world) checkSpan(t *testing.T, spans *collector, address string) {
 }
 
 // expectSpans waits until, of 20 requests, so many become spans. Spans are sent once in five seconds.
-func (w *world) expectSpans(t *testing.T, spans *collector, address string, headers map[string]string, want int) {
+func (w *fixture) expectSpans(t *testing.T, spans *collector, address string, headers map[string]string, want int) {
 	t.Helper()
 	live.Eventually(t, 2*time.Minute, time.Millisecond, func(ctx context.Context) error {
 		var sent []string

@@ -23,7 +23,7 @@ const nearHost = "near.example.com"
 func TestTrafficDistribution(t *testing.T) {
 	t.Parallel()
 	const host, elsewhere = nearHost, "elsewhere"
-	w := newWorld(t)
+	w := newFixture(t)
 	pods := w.Echo(t, "near", 2)
 	address := w.Gateway(t, "gateway")
 	node := w.OneProxy(t, "gateway").Spec.NodeName
@@ -73,7 +73,7 @@ func TestTrafficDistribution(t *testing.T) {
 }
 
 // waitAnsweredBy waits until 40 requests in a row are answered by that many pods.
-func (w *world) waitAnsweredBy(t *testing.T, address string, want int) {
+func (w *fixture) waitAnsweredBy(t *testing.T, address string, want int) {
 	t.Helper()
 	live.Eventually(t, 30*time.Second, 200*time.Millisecond, func(ctx context.Context) error {
 		pods := map[string]int{}

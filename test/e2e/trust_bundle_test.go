@@ -23,7 +23,7 @@ import (
 func TestBackendTrustBundle(t *testing.T) {
 	t.Parallel()
 	const host = "bundle.example.com"
-	w := newWorld(t)
+	w := newFixture(t)
 	trusted, other := newAuthority(t), newAuthority(t)
 	bundle := &unstructured.Unstructured{}
 	bundle.SetAPIVersion("certificates.k8s.io/v1beta1")
@@ -36,7 +36,9 @@ func TestBackendTrustBundle(t *testing.T) {
 		}
 	})
 	w.keep(t, bundle, []string{"spec", "trustBundle"}, trusted.pem)
-	listener := tls.NewListener(w.ListenHere(t, "secure"), &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*trusted.issue(t)}})
+	listener := tls.NewListener(w.ListenHere(t, "secure"), &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*trusted.issue(t)},
+	})
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(response).Encode(live.Answer{Pod: "secure"})
 	})}
@@ -50,8 +52,10 @@ func TestBackendTrustBundle(t *testing.T) {
 	target.Kind, target.Name = "Service", "secure"
 	policy.Spec.TargetRefs = []gwv1.LocalPolicyTargetReferenceWithSectionName{target}
 	policy.Spec.Validation = gwv1.BackendTLSPolicyValidation{
-		Hostname:          securedHost,
-		CACertificateRefs: []gwv1.LocalObjectReference{{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle", Name: gwv1.ObjectName(w.Namespace)}},
+		Hostname: securedHost,
+		CACertificateRefs: []gwv1.LocalObjectReference{{
+			Group: "certificates.k8s.io", Kind: "ClusterTrustBundle", Name: gwv1.ObjectName(w.Namespace),
+		}},
 	}
 	w.Make(t, policy)
 	w.Route(t, "route", "gateway", host, "secure")

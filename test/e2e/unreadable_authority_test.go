@@ -24,7 +24,7 @@ import (
 // data.
 func TestUnreadableAuthority(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	trusted := newAuthority(t)
 	broken := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("not a certificate")})
 	bundle := slices.Concat(broken, trusted.pem)

@@ -30,7 +30,7 @@ func get(ctx context.Context, address, host, path string, want int) (live.RawAns
 // same host. However its path and host are spelled, no request of it is served by the wider route.
 func TestRouteThatCannotBeServedKeepsItsRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	address := w.Gateway(t, "gateway")
@@ -72,7 +72,7 @@ func TestRouteThatCannotBeServedKeepsItsRequests(t *testing.T) {
 // TestGRPCRouteWithoutBackendIsUnavailable calls rules of a GRPCRoute that have nowhere to send a call, and one that has half.
 func TestGRPCRouteWithoutBackendIsUnavailable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.serveGRPC(t, "grpc")
 	address := w.Gateway(t, "gateway")
 	const host = "unavailable.example.com"

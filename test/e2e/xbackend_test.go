@@ -33,11 +33,11 @@ func toXBackend(route *gwv1.HTTPRoute, name string) *gwv1.HTTPRoute {
 }
 
 // TestXBackendEndpointSelector sends requests to pods that no Service of the user's selects: to new ones as they come, to others when the
-// labels change, and to one of them in a session. What is made for that is hidden, and goes when nobody needs it.
+// labels change, and to one of them in a session. What is made for that is hidden, and goes when it is not needed.
 func TestXBackendEndpointSelector(t *testing.T) {
 	t.Parallel()
 	const host = "pods.xbackend.example.com"
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	blue, green := w.Echo(t, "blue", 2), w.Echo(t, "green", 1)
 	address := w.Gateway(t, "gateway")
@@ -70,7 +70,7 @@ func TestXBackendEndpointSelector(t *testing.T) {
 	}
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(context.Context) error {
 		if left := w.madeServices(t); len(left) > 0 {
-			return fmt.Errorf("nobody needs the XBackend and Service %s is still there", left[0].Name)
+			return fmt.Errorf("the XBackend is not needed and Service %s is still there", left[0].Name)
 		}
 		return nil
 	})
@@ -94,7 +94,7 @@ func podNames(pods []corev1.Pod) map[string]bool {
 }
 
 // waitAnswered waits until these pods answer, each of them and no others.
-func (w *world) waitAnswered(t *testing.T, address, host string, pods map[string]bool) {
+func (w *fixture) waitAnswered(t *testing.T, address, host string, pods map[string]bool) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		seen := map[string]bool{}
@@ -116,7 +116,7 @@ func (w *world) waitAnswered(t *testing.T, address, host string, pods map[string
 }
 
 // madeServices are those that Gatewright made for XBackends.
-func (w *world) madeServices(t *testing.T) []corev1.Service {
+func (w *fixture) madeServices(t *testing.T) []corev1.Service {
 	t.Helper()
 	var services corev1.ServiceList
 	if err := w.List(t.Context(), &services, client.InNamespace(w.Namespace), client.HasLabels{"gatewright.dev/xbackend-uid"}); err != nil {
@@ -125,7 +125,7 @@ func (w *world) madeServices(t *testing.T) []corev1.Service {
 	return services.Items
 }
 
-func (w *world) waitXBackend(t *testing.T, backend *gwxv1alpha1.XBackend, want metav1.ConditionStatus) {
+func (w *fixture) waitXBackend(t *testing.T, backend *gwxv1alpha1.XBackend, want metav1.ConditionStatus) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(backend), backend); err != nil {
@@ -142,11 +142,11 @@ func (w *world) waitXBackend(t *testing.T, backend *gwxv1alpha1.XBackend, want m
 // outside is a zone of the test cluster's DNS in which every name leads to the node.
 const outside = "server.outside.example"
 
-// TestXBackendExternalHostname reaches a server by a name that DNS knows, in plain text and by TLS with certificates on both sides. One that
-// is not whom the XBackend trusts is not spoken to.
+// TestXBackendExternalHostname reaches a server by a name that DNS knows, in plain text and by TLS with certificates on both sides. One
+// that is not whom the XBackend trusts is not spoken to.
 func TestXBackendExternalHostname(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.needExperimental(t)
 	address := w.Gateway(t, "gateway")
 	trusted, other := newAuthority(t), newAuthority(t)
@@ -154,7 +154,8 @@ func TestXBackendExternalHostname(t *testing.T) {
 	pool.AddCert(trusted.certificate)
 	plain := w.serveOutside(t, nil)
 	secure := w.serveOutside(t, &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*trusted.issue(t)}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*trusted.issue(t)}, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert,
 	})
 	for name, from := range map[string]authority{"trusted": trusted, "untrusted": other} {
 		w.Make(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"ca.crt": string(from.pem)}})
@@ -167,7 +168,7 @@ func TestXBackendExternalHostname(t *testing.T) {
 		// saw is the name in the client's certificate.
 		saw string
 	}{
-		"plain":     {port: plain, status: http.StatusOK, saw: "nobody"},
+		"plain":     {port: plain, status: http.StatusOK, saw: "no certificate"},
 		"trusted":   {port: secure, authority: "trusted", status: http.StatusOK, saw: securedHost},
 		"untrusted": {port: secure, authority: "untrusted", status: http.StatusServiceUnavailable},
 	} {
@@ -197,14 +198,16 @@ func TestXBackendExternalHostname(t *testing.T) {
 }
 
 // serveOutside answers on the node, by TLS if it is configured, with the name of the client's certificate.
-func (w *world) serveOutside(t *testing.T, config *tls.Config) int32 {
+func (w *fixture) serveOutside(t *testing.T, config *tls.Config) int32 {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(w.NodeAddress(t), "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, TLSConfig: config, Handler: http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
-		saw := "nobody"
+	server := &http.Server{ReadHeaderTimeout: time.Minute, TLSConfig: config, Handler: http.HandlerFunc(func(
+		response http.ResponseWriter, request *http.Request,
+	) {
+		saw := "no certificate"
 		if request.TLS != nil && len(request.TLS.PeerCertificates) > 0 {
 			saw = request.TLS.PeerCertificates[0].Subject.CommonName
 		}

@@ -24,17 +24,17 @@ const (
 	anyHost = "any.example.com"
 )
 
-// newCatchAllWorld has no Gateway yet.
-func newCatchAllWorld(t *testing.T) *world {
+// newCatchAllFixture has no Gateway yet.
+func newCatchAllFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{World: live.New(t)}
+	w := &fixture{Fixture: live.New(t)}
 	w.Echo(t, serviceName, 2)
 	w.EchoService(t, serviceName)
 	return w
 }
 
 // catchAllGateway makes a Gateway with a route without hostnames, and returns its address once that is served.
-func (w *world) catchAllGateway(t *testing.T, name string) string {
+func (w *fixture) catchAllGateway(t *testing.T, name string) string {
 	t.Helper()
 	address := w.Gateway(t, name)
 	w.Make(t, catchAll(name+"-catch-all", name))
@@ -50,7 +50,7 @@ func catchAll(name, gateway string) *gwv1.HTTPRoute {
 }
 
 // deleteHosts deletes every route with a hostname of a Gateway, and returns when none is left.
-func (w *world) deleteHosts(t *testing.T, gateway string) {
+func (w *fixture) deleteHosts(t *testing.T, gateway string) {
 	t.Helper()
 	live.Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		var routes gwv1.HTTPRouteList
@@ -75,7 +75,7 @@ func (w *world) deleteHosts(t *testing.T, gateway string) {
 }
 
 // restartControllers replaces every controller while no case measures a time.
-func (w *world) restartControllers(t *testing.T, proxies ...string) time.Duration {
+func (w *fixture) restartControllers(t *testing.T, proxies ...string) time.Duration {
 	t.Helper()
 	calm.Lock()
 	defer calm.Unlock()
@@ -87,6 +87,6 @@ func (w *world) restartControllers(t *testing.T, proxies ...string) time.Duratio
 }
 
 // namespaced gives objects the namespace of the test.
-func (w *world) namespaced(name string) metav1.ObjectMeta {
+func (w *fixture) namespaced(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
 }

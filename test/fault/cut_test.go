@@ -15,7 +15,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// cutStream resets a proxy's connection to the control plane. It may be about to connect to another replica, which must not take it longer than the limit.
+// cutStream resets a proxy's connection to the control plane. It may be about to connect to another replica, which must not take it
+// longer than the limit.
 func cutStream(t *testing.T, proxy *corev1.Pod) {
 	t.Helper()
 	network := fmt.Sprintf("--net=/proc/%d/ns/net", process(t, proxy))
@@ -33,7 +34,7 @@ const cutTable = "gatewright-fault"
 
 // cutAPIServer keeps the controllers' packets from the API server, and its packets from them, until the returned function is called, the
 // test ends, or the longest time has passed: the addresses leave the table by themselves, whatever becomes of the test.
-func (w *world) cutAPIServer(t *testing.T, longest time.Duration) (restore func()) {
+func (w *fixture) cutAPIServer(t *testing.T, longest time.Duration) (restore func()) {
 	t.Helper()
 	pods, err := w.Controllers(t.Context())
 	if err != nil || len(pods) == 0 {

@@ -107,8 +107,8 @@ func sum(values map[string]int, suffix string) int {
 	return total
 }
 
-// refusals counts what a proxy refused of its configuration: listeners, clusters, route tables.
-func refusals(t *testing.T, proxy *corev1.Pod) int {
+// nacks counts what a proxy rejected of its configuration: listeners, clusters, route tables.
+func nacks(t *testing.T, proxy *corev1.Pod) int {
 	t.Helper()
 	return sum(stats(t, proxy), ".update_rejected")
 }

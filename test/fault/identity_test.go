@@ -38,7 +38,7 @@ const (
 )
 
 // token asks the API server for a token of the ServiceAccount that a pod runs under, bound to the pod if it should be.
-func (w *world) token(t *testing.T, pod *corev1.Pod, audience string, bound bool) string {
+func (w *fixture) token(t *testing.T, pod *corev1.Pod, audience string, bound bool) string {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(600))}}
 	if audience != "" {
@@ -56,7 +56,7 @@ func (w *world) token(t *testing.T, pod *corev1.Pod, audience string, bound bool
 }
 
 // authority is the Secret that the control plane keeps its certificate authority in.
-func (w *world) authority(t *testing.T) *corev1.Secret {
+func (w *fixture) authority(t *testing.T) *corev1.Secret {
 	t.Helper()
 	secret := &corev1.Secret{}
 	if err := w.Get(t.Context(), client.ObjectKey{Namespace: live.ControllerNamespace, Name: xdsSecret}, secret); err != nil {
@@ -65,8 +65,8 @@ func (w *world) authority(t *testing.T) *corev1.Secret {
 	return secret
 }
 
-// trust is how somebody who knows the authority connects to the control plane.
-func (w *world) trust(t *testing.T) (address string, config *tls.Config) {
+// trust is how a client that knows the authority connects to the control plane.
+func (w *fixture) trust(t *testing.T) (address string, config *tls.Config) {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.authority(t).Data["ca.crt"])
@@ -78,8 +78,8 @@ func (w *world) trust(t *testing.T) (address string, config *tls.Config) {
 		&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: xdsName, NextProtos: []string{"h2"}}
 }
 
-// dial connects to the control plane as anybody inside the cluster can.
-func (w *world) dial(t *testing.T) *grpc.ClientConn {
+// dial connects to the control plane as every pod of the cluster can.
+func (w *fixture) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	address, config := w.trust(t)
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
@@ -90,7 +90,7 @@ func (w *world) dial(t *testing.T) *grpc.ClientConn {
 	return connection
 }
 
-// caller is somebody who calls the xDS server and what it says of itself.
+// caller is a client of the xDS server and what it says of itself.
 type caller struct {
 	token string
 	// nodes has one for each request.
@@ -113,7 +113,9 @@ func askClusters(stream grpc.ClientStream, node *corev3.Node) error {
 }
 
 // ask makes a call and sends a request for each node, each when the one before was answered. It gives the answers and how the call ended.
-func (c caller) ask(ctx context.Context, connection *grpc.ClientConn, call, typeURL string, names ...string) ([]*discoveryv3.DeltaDiscoveryResponse, error) {
+func (c caller) ask(ctx context.Context, connection *grpc.ClientConn, call, typeURL string, names ...string) (
+	[]*discoveryv3.DeltaDiscoveryResponse, error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	if c.token != "" {

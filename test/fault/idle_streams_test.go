@@ -20,7 +20,7 @@ import (
 func TestIdleStreams(t *testing.T) {
 	t.Parallel()
 	c := begin(t, "IdleStreams", "calls of a GRPCRoute that are idle")
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Make(t, &gwv1.GRPCRoute{ObjectMeta: metav1.ObjectMeta{Name: "calls"}, Spec: gwv1.GRPCRouteSpec{
 		CommonRouteSpec: gwv1.CommonRouteSpec{ParentRefs: []gwv1.ParentReference{{Name: gatewayName}}},
 		Hostnames:       []gwv1.Hostname{"idle.example.com"},

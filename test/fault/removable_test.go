@@ -29,7 +29,7 @@ import (
 // go of the most.
 type removable struct {
 	name string
-	add  func(t *testing.T, s *site) *part
+	add  func(t *testing.T, s *scenario) *part
 }
 
 // removables are all of them. The first six are removed alone with SHORT=1.
@@ -50,23 +50,23 @@ var removables = []removable{
 	{"a route with a wildcard", addWildcard},
 }
 
-// route is one to the echo pods, for a listener of the site.
-func (s *site) route(name, host string, listener gwv1.SectionName) *gwv1.HTTPRoute {
+// route is one to the echo pods, for a listener of the scenario.
+func (s *scenario) route(name, host string, listener gwv1.SectionName) *gwv1.HTTPRoute {
 	route := live.HTTPRoute(s.name+"-"+name, s.name, host, serviceName)
 	route.Spec.ParentRefs[0].SectionName = &listener
 	return route
 }
 
-func (s *site) host(name string) string { return name + "." + s.name + ".example.com" }
+func (s *scenario) host(name string) string { return name + "." + s.name + ".example.com" }
 
 // http adds the listener of port 80.
-func (s *site) http() gwv1.SectionName {
+func (s *scenario) http() gwv1.SectionName {
 	s.listen(gwv1.Listener{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType})
 	return "http"
 }
 
 // https adds a listener with a certificate for a host, and returns the Secret.
-func (s *site) https(t *testing.T, name string, port gwv1.PortNumber, host string) *corev1.Secret {
+func (s *scenario) https(t *testing.T, name string, port gwv1.PortNumber, host string) *corev1.Secret {
 	t.Helper()
 	secret := live.TLSSecret(t, s.name+"-"+name, host)
 	s.listen(gwv1.Listener{Name: gwv1.SectionName(name), Port: port, Protocol: gwv1.HTTPSProtocolType, TLS: &gwv1.ListenerTLSConfig{
@@ -75,7 +75,7 @@ func (s *site) https(t *testing.T, name string, port gwv1.PortNumber, host strin
 	return secret
 }
 
-func addListener(_ *testing.T, s *site) *part {
+func addListener(_ *testing.T, s *scenario) *part {
 	const port = 8080
 	s.http()
 	alt := gwv1.Listener{Name: "alt", Port: port, Protocol: gwv1.HTTPProtocolType}
@@ -95,7 +95,7 @@ func addListener(_ *testing.T, s *site) *part {
 	}
 }
 
-func addListenerSet(t *testing.T, s *site) *part {
+func addListenerSet(t *testing.T, s *scenario) *part {
 	t.Helper()
 	const port = 8443
 	host := s.host("set")
@@ -114,7 +114,7 @@ func addListenerSet(t *testing.T, s *site) *part {
 	return s.returning("a ListenerSet", s.asksSecurely(port, host), set)
 }
 
-func addCertificate(t *testing.T, s *site) *part {
+func addCertificate(t *testing.T, s *scenario) *part {
 	t.Helper()
 	const port = 443
 	host := s.host("certificate")
@@ -123,7 +123,7 @@ func addCertificate(t *testing.T, s *site) *part {
 	return s.returning("a certificate", s.asksSecurely(port, host), secret)
 }
 
-func addExactRoute(t *testing.T, s *site) *part {
+func addExactRoute(t *testing.T, s *scenario) *part {
 	t.Helper()
 	const port = 9443
 	host := s.host("exact")
@@ -138,7 +138,7 @@ func addExactRoute(t *testing.T, s *site) *part {
 	return p
 }
 
-func addGateway(_ *testing.T, s *site) *part {
+func addGateway(_ *testing.T, s *scenario) *part {
 	host := s.host("gateway")
 	s.need(s.route("gateway", host, s.http()))
 	return &part{
@@ -148,7 +148,7 @@ func addGateway(_ *testing.T, s *site) *part {
 	}
 }
 
-func addClass(t *testing.T, s *site) *part {
+func addClass(t *testing.T, s *scenario) *part {
 	t.Helper()
 	class := &gwv1.GatewayClass{
 		ObjectMeta: metav1.ObjectMeta{Name: s.w.Namespace + "-" + s.name},
@@ -171,7 +171,7 @@ func addClass(t *testing.T, s *site) *part {
 	return p
 }
 
-func addDefinition(t *testing.T, s *site) *part {
+func addDefinition(t *testing.T, s *scenario) *part {
 	t.Helper()
 	const port = 8444
 	host, service := s.host("passed"), s.name+"-passed"
@@ -192,7 +192,7 @@ func addDefinition(t *testing.T, s *site) *part {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The test's own context is over by now, and everybody else needs the definition.
+		// The test's own context is over by now, and all other tests need the definition.
 		if err := client.IgnoreAlreadyExists(s.w.createAgain(context.Background(), definition)); err != nil {
 			t.Errorf("restore %s: %v", definition.Name, err)
 		}
@@ -209,7 +209,7 @@ func addDefinition(t *testing.T, s *site) *part {
 	}
 }
 
-func addService(_ *testing.T, s *site) *part {
+func addService(_ *testing.T, s *scenario) *part {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: s.name + "-service"}, Spec: corev1.ServiceSpec{
 		Selector: map[string]string{"app": serviceName}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(live.EchoPort)}},
 	}}
@@ -220,7 +220,7 @@ func addService(_ *testing.T, s *site) *part {
 	return s.returning("a Service", s.asks(80, host), service)
 }
 
-func addXBackend(_ *testing.T, s *site) *part {
+func addXBackend(_ *testing.T, s *scenario) *part {
 	backend := &gwxv1alpha1.XBackend{ObjectMeta: metav1.ObjectMeta{Name: s.name + "-pods"}}
 	backend.Spec.Type, backend.Spec.Port.Number = gwxv1alpha1.BackendTypeEndpointSelector, live.EchoPort
 	backend.Spec.EndpointSelector = &gwxv1alpha1.EndpointSelectorBackend{}
@@ -239,7 +239,7 @@ func toXBackend(route *gwv1.HTTPRoute, name string) *gwv1.HTTPRoute {
 	return route
 }
 
-func addBackendTLS(t *testing.T, s *site) *part {
+func addBackendTLS(t *testing.T, s *scenario) *part {
 	t.Helper()
 	name, host := s.name+"-tls", s.host("tls")
 	certificate := s.w.serveSecurely(t, name, host)
@@ -252,7 +252,7 @@ func addBackendTLS(t *testing.T, s *site) *part {
 }
 
 // serveSecurely answers by TLS in the test itself, and returns the certificate, which signed itself.
-func (w *world) serveSecurely(t *testing.T, service, host string) []byte {
+func (w *fixture) serveSecurely(t *testing.T, service, host string) []byte {
 	t.Helper()
 	certificate, key := live.KeyPair(t, host)
 	pair, err := tls.X509KeyPair(certificate, key)
@@ -268,7 +268,7 @@ func (w *world) serveSecurely(t *testing.T, service, host string) []byte {
 	return certificate
 }
 
-func addTrafficPolicy(_ *testing.T, s *site) *part {
+func addTrafficPolicy(_ *testing.T, s *scenario) *part {
 	// A Service of its own: policies for the same one would conflict.
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: s.name + "-budget"}, Spec: corev1.ServiceSpec{
 		Selector: map[string]string{"app": serviceName}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(live.EchoPort)}},
@@ -289,7 +289,7 @@ func addTrafficPolicy(_ *testing.T, s *site) *part {
 	return p
 }
 
-func addProxyConfig(_ *testing.T, s *site) *part {
+func addProxyConfig(_ *testing.T, s *scenario) *part {
 	config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Spec: v1alpha1.ProxyConfigSpec{Concurrency: new(int32(1))}}
 	s.gateway.Spec.Infrastructure = &gwv1.GatewayInfrastructure{ParametersRef: &gwv1.LocalParametersReference{
 		Group: v1alpha1.GroupName, Kind: "ProxyConfig", Name: s.name,
@@ -301,7 +301,7 @@ func addProxyConfig(_ *testing.T, s *site) *part {
 	return p
 }
 
-func addTCPRoute(_ *testing.T, s *site) *part {
+func addTCPRoute(_ *testing.T, s *scenario) *part {
 	const port = 9000
 	s.listen(gwv1.Listener{Name: "tcp", Port: port, Protocol: gwv1.TCPProtocolType})
 	route := &gwv1.TCPRoute{ObjectMeta: metav1.ObjectMeta{Name: s.name + "-tcp"}}
@@ -313,7 +313,7 @@ func addTCPRoute(_ *testing.T, s *site) *part {
 	return s.returning("a TCPRoute", s.asks(port, s.host("tcp")), route)
 }
 
-func addWildcard(_ *testing.T, s *site) *part {
+func addWildcard(_ *testing.T, s *scenario) *part {
 	const port = 8081
 	s.listen(gwv1.Listener{Name: "wild", Port: port, Protocol: gwv1.HTTPProtocolType})
 	route := s.route("wild", "*."+s.host("wild"), "wild")
@@ -322,7 +322,7 @@ func addWildcard(_ *testing.T, s *site) *part {
 }
 
 // asks sends a request to a port of the Gateway.
-func (s *site) asks(port int, host string) func(context.Context) error {
+func (s *scenario) asks(port int, host string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		address, err := s.where(ctx)
 		if err == nil {
@@ -333,7 +333,7 @@ func (s *site) asks(port int, host string) func(context.Context) error {
 }
 
 // asksSecurely sends one by TLS.
-func (s *site) asksSecurely(port int, host string) func(context.Context) error {
+func (s *scenario) asksSecurely(port int, host string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		address, err := s.where(ctx)
 		if err == nil {

@@ -22,7 +22,7 @@ type replicaWatch struct {
 	last        int32
 }
 
-func (w *world) watchReplicas(t *testing.T) *replicaWatch {
+func (w *fixture) watchReplicas(t *testing.T) *replicaWatch {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	watch := &replicaWatch{cancel: cancel, done: make(chan struct{}), least: 0, most: 100}

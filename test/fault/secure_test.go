@@ -30,10 +30,10 @@ func secureListener(i int) gwv1.Listener {
 	}
 }
 
-// newSecureWorld has a Gateway with a number of HTTPS listeners on one port, and a route for all of them.
-func newSecureWorld(t *testing.T, listeners int) *world {
+// newSecureFixture has a Gateway with a number of HTTPS listeners on one port, and a route for all of them.
+func newSecureFixture(t *testing.T, listeners int) *fixture {
 	t.Helper()
-	w := &world{World: live.New(t)}
+	w := &fixture{Fixture: live.New(t)}
 	w.Echo(t, serviceName, 2)
 	w.EchoService(t, serviceName)
 	gateway := &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Name: secureGateway}, Spec: gwv1.GatewaySpec{GatewayClassName: live.GatewayClass}}
@@ -48,7 +48,7 @@ func newSecureWorld(t *testing.T, listeners int) *world {
 }
 
 // startHandshakes asks hosts in turn, each time by a handshake of its own.
-func (w *world) startHandshakes(t *testing.T, hosts []string) *load.Run {
+func (w *fixture) startHandshakes(t *testing.T, hosts []string) *load.Run {
 	t.Helper()
 	return load.Start(t.Context(), load.Plan{
 		URL: "https://" + w.address + "/", Hosts: hosts, Fresh: true,
@@ -57,7 +57,7 @@ func (w *world) startHandshakes(t *testing.T, hosts []string) *load.Run {
 }
 
 // editGateway changes a Gateway.
-func (w *world) editGateway(t *testing.T, name string, change func(*gwv1.Gateway)) {
+func (w *fixture) editGateway(t *testing.T, name string, change func(*gwv1.Gateway)) {
 	t.Helper()
 	gateway := &gwv1.Gateway{}
 	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, gateway); err != nil {

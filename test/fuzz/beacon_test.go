@@ -23,24 +23,24 @@ import (
 // What can go wrong.
 var (
 	errPanic      = errors.New("panic")
-	errFlaw       = errors.New("let through by every resolver, and kept back by the last check")
+	errInvalid    = errors.New("let through by every resolver, and kept back by the last check")
 	errRefused    = errors.New("refused by Envoy")
 	errUnanswered = errors.New("not taken by Envoy in time")
 	errEnvoyGone  = errors.New("the Envoy process has ended")
 )
 
-const beacon = "beacon"
+const beacon = "beacon/0"
 
-// proxies passes resources on to the cache and sends a beacon with each batch, a route table that is different every time, so that there is always
-// something for Envoy to take.
+// proxies passes resources on to the cache and sends a beacon with each batch, a route table that is different every time, so that
+// there is always something for Envoy to take.
 type proxies struct {
-	cache   *xds.Cache
-	gateway string
-	socket  string
-	batch   int
+	cache  *xds.Cache
+	group  xds.GroupID
+	socket string
+	batch  int
 
-	refusals chan string
-	taken    chan struct{}
+	nacks chan string
+	taken chan struct{}
 
 	metrics *prometheus.Registry
 
@@ -51,25 +51,25 @@ type proxies struct {
 
 func newProxies(gateway ir.Name, socket string) *proxies {
 	return &proxies{
-		cache: xds.NewCache(), gateway: gateway.String(), socket: socket,
-		refusals: make(chan string, 1000), taken: make(chan struct{}, 1000), metrics: prometheus.NewRegistry(),
+		cache: xds.NewCache(), group: xds.GroupID(gateway), socket: socket,
+		nacks: make(chan string, 1000), taken: make(chan struct{}, 1000), metrics: prometheus.NewRegistry(),
 	}
 }
 
 // Apply implements [pipeline.Proxies].
-func (p *proxies) Apply(changes []xds.Change) map[string]string {
+func (p *proxies) Apply(changes []xds.Change) map[xds.GroupID]string {
 	p.batch++
 	changes = append(changes,
-		xds.Change{Group: p.gateway, Type: xds.Listener, Name: beacon, Tables: []string{beacon}, Resource: resource(p.listener())},
-		xds.Change{Group: p.gateway, Type: xds.RouteTable, Name: beacon, Resource: resource(&routev3.RouteConfiguration{Name: beacon})},
-		xds.Change{Group: p.gateway, Type: xds.VirtualHost, Table: beacon, Name: "*", Resource: resource(&routev3.VirtualHost{
+		xds.Change{Group: p.group, Type: xds.Listener, Name: beacon, Tables: []string{beacon}, Resource: resource(p.listener())},
+		xds.Change{Group: p.group, Type: xds.RouteTable, Name: beacon, Resource: resource(&routev3.RouteConfiguration{Name: beacon})},
+		xds.Change{Group: p.group, Type: xds.VirtualHost, Table: beacon, Name: "*", Resource: resource(&routev3.VirtualHost{
 			Name: fmt.Sprint(p.batch), Domains: []string{"*"},
 		})},
 	)
 	states := p.cache.Apply(changes)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wanted = states[p.gateway]
+	p.wanted = states[p.group]
 	p.compare()
 	return states
 }
@@ -95,12 +95,12 @@ func (p *proxies) listener() *listenerv3.Listener {
 
 // quiet says whether Envoy has answered everything that was sent to it with nothing but yes.
 func (p *proxies) quiet() bool {
-	for _, n := range p.sent("refusals_total") {
+	for _, n := range p.sent("nacks_total") {
 		if n > 0 {
 			return false
 		}
 	}
-	return len(p.refusals) == 0
+	return len(p.nacks) == 0
 }
 
 // sent reads one of the server's counters, by type of resource.
@@ -146,9 +146,9 @@ func (p *proxies) compare() {
 	}
 }
 
-// Refused implements [xds.Observer].
-func (p *proxies) Refused(_ xds.Identity, r xds.Refusal) {
-	p.refusals <- fmt.Sprintf("%s %s %s %v: %s", r.Type, r.Table, r.Name, r.Routes, r.Reason)
+// NACKed implements [xds.Observer].
+func (p *proxies) NACKed(_ xds.Identity, r xds.NACK) {
+	p.nacks <- fmt.Sprintf("%s %s %s %v: %s", r.Type, r.Table, r.Name, r.Routes, r.Reason)
 }
 
 func resource(m proto.Message) *xds.Resource {

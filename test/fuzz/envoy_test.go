@@ -27,12 +27,13 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/gatewright/gatewright/internal/geoip"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// envoy is a running proxy. It has a network of its own with nothing in it, so that it may bind any port and reach nobody; files are
-// its only way to the outside.
+// envoy is a running proxy. It has a network of its own with nothing in it, so that it may bind any port and reach no other host; files are
+// its only way to the outside. It has a /run of its own, with databases in it.
 type envoy struct {
 	process *exec.Cmd
 	admin   *http.Client
@@ -51,9 +52,14 @@ func startEnvoy(t *testing.T, directory, xds string, gateway ir.Name, settings r
 	bootstrap := bootstrapOf(t, gateway, ir.XDS, settings)
 	clusters := bootstrap.GetStaticResources().GetClusters()
 	clusters[0] = controlPlane(t, clusters[0], xds, settings, bundle)
-	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + proxyName}}
+	bootstrap.DynamicResources.AdsConfig.GrpcServices[0].InitialMetadata = []*corev3.HeaderValue{{
+		Key: "authorization", Value: "Bearer " + proxyName,
+	}}
 	return launch(t, directory, bootstrap)
 }
+
+// withDatabases runs a program that finds its second argument at its first, which is in /run, and sees nothing else there.
+const withDatabases = `mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -p "${1%/*}" && ln -s "$2" "$1" && shift 2 && exec "$@"`
 
 // launch starts a proxy with a bootstrap.
 func launch(t *testing.T, directory string, bootstrap *bootstrapv3.Bootstrap) *envoy {
@@ -61,6 +67,10 @@ func launch(t *testing.T, directory string, bootstrap *bootstrapv3.Bootstrap) *e
 	binary := os.Getenv("ENVOY")
 	if binary == "" {
 		t.Fatal("ENVOY is not set to the path of an Envoy; run make fuzz")
+	}
+	databases := filepath.Join(directory, "geoip")
+	if err := geoip.Install(databases, ir.GeoDatabases{}.Sources()); err != nil {
+		t.Fatal(err)
 	}
 	socket := filepath.Join(directory, "admin.sock")
 	bootstrap.Admin = &bootstrapv3.Admin{Address: pipe(socket)}
@@ -82,11 +92,12 @@ func launch(t *testing.T, directory string, bootstrap *bootstrapv3.Bootstrap) *e
 	if err != nil {
 		t.Fatal(err)
 	}
-	//nolint:gosec // the path of the binary is what whoever runs the test chooses
-	e.process = exec.Command(binary, "--config-path", config, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warn",
-		"--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--service-node", proxyName)
+	//nolint:gosec // the path of the binary is what the user of the test chooses
+	e.process = exec.Command("sh", "-c", withDatabases, "sh", ir.GeoDirectory, databases,
+		binary, "--config-path", config, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warn",
+		"--file-flush-interval-msec", "20", "--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--service-node", proxyName)
 	e.process.Stdout, e.process.Stderr = output, output
-	e.process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	e.process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if err := e.process.Start(); err != nil {
 		t.Fatalf("starting Envoy in a network of its own, which needs root: %v", err)
 	}
@@ -137,7 +148,9 @@ func (e *envoy) get(path string) (string, error) {
 // bootstrapOf is what proxies of the Gateway start with on a cluster.
 func bootstrapOf(t *testing.T, gateway ir.Name, delivery ir.Delivery, settings render.Settings) *bootstrapv3.Bootstrap {
 	t.Helper()
-	objects, err := render.Fleet(ir.Gateway{Name: gateway, Fleet: ir.Fleet{Name: "fuzz", UID: "fuzz", Class: "ours", Delivery: delivery}}, settings, nil)
+	objects, err := render.Fleet(ir.Gateway{Name: gateway, Fleet: ir.Fleet{
+		Name: "fuzz", UID: "fuzz", Class: "ours", Delivery: delivery,
+	}}, settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +174,8 @@ func bootstrapOf(t *testing.T, gateway ir.Name, delivery ir.Delivery, settings r
 	return bootstrap
 }
 
-// controlPlane is the cluster of the control plane, at the other end of a socket. The token comes from the bootstrap, since there is no kubelet.
+// controlPlane is the cluster of the control plane, at the other end of a socket. The token comes from the bootstrap, since there is no
+// kubelet.
 func controlPlane(t *testing.T, c *clusterv3.Cluster, socket string, settings render.Settings, bundle []byte) *clusterv3.Cluster {
 	t.Helper()
 	tls, err := anypb.New(&tlsv3.UpstreamTlsContext{
@@ -170,18 +184,22 @@ func controlPlane(t *testing.T, c *clusterv3.Cluster, socket string, settings re
 			TlsParams:     &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
 			AlpnProtocols: []string{"h2"},
 			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{
-				ValidationContext: &tlsv3.CertificateValidationContext{TrustedCa: &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: bundle}}},
+				ValidationContext: &tlsv3.CertificateValidationContext{TrustedCa: &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{
+					InlineBytes: bundle,
+				}}},
 			},
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	protocol, err := anypb.New(&upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{
-		ExplicitHttpConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{
-			ProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{},
+	protocol, err := anypb.New(&upstreamhttpv3.HttpProtocolOptions{
+		UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{
+			ExplicitHttpConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{
+				ProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{},
+			},
 		},
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +207,9 @@ func controlPlane(t *testing.T, c *clusterv3.Cluster, socket string, settings re
 	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 	c.TransportSocket = &corev3.TransportSocket{Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: tls}}
 	c.LoadAssignment = &endpointv3.ClusterLoadAssignment{ClusterName: c.GetName(), Endpoints: []*endpointv3.LocalityLbEndpoints{{
-		LbEndpoints: []*endpointv3.LbEndpoint{{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: pipe(socket)}}}},
+		LbEndpoints: []*endpointv3.LbEndpoint{{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{
+			Address: pipe(socket),
+		}}}},
 	}}}
 	return c
 }

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 // TestExpressionsThatPassAreTakenByEnvoy tries what the two dialects differ in most: names of classes, and sizes.
@@ -30,13 +30,18 @@ func TestExpressionsThatPassAreTakenByEnvoy(t *testing.T) {
 	}
 	scattered := "[acegikmoqsuwyACEGIKMOQSUWY02468!$&*,./:;=?@^_~]"
 	for n := 10; n <= 1000; n += 30 {
-		for _, class := range []string{"a", ".", "[a-z]", scattered, "(?i)" + scattered, `\pL`, `\PL`, `[\pL\pN\pS]`, `\W`, "(?:a|b|cd|efg)", "(?:a?b*)", `[[:^alpha:]]`} {
+		for _, class := range []string{
+			"a", ".", "[a-z]", scattered, "(?i)" + scattered, `\pL`, `\PL`, `[\pL\pN\pS]`, `\W`, "(?:a|b|cd|efg)", "(?:a?b*)", `[[:^alpha:]]`,
+		} {
 			expressions = append(expressions, fmt.Sprintf("%s{%d}", class, n), fmt.Sprintf("(?:%s{0,%d}x){3}", class, n))
 		}
 	}
-	expressions = append(expressions, `\Q\x{100}\E`, `\\x{100}`, `\\p{Nope}`, `[\Q]\E]`, `\Qa`, `\x{7f}`, `\x{80}`, `\x7f`, `\xff`, `\177`, `\377`, `(?i)k`, `(?i)[ks]`, `[^a]`, `\C`, `\z`)
+	expressions = append(
+		expressions, `\Q\x{100}\E`, `\\x{100}`, `\\p{Nope}`, `[\Q]\E]`, `\Qa`, `\x{7f}`, `\x{80}`, `\x7f`, `\xff`, `\177`, `\377`, `(?i)k`,
+		`(?i)[ks]`, `[^a]`, `\C`, `\z`,
+	)
 
-	l := newLab(t, worldtest.WildGateway)
+	l := newLab(t, fuzzobjects.HostileGateway)
 	defer func() { l.close() }()
 	var try func(list []string)
 	try = func(list []string) {
@@ -45,7 +50,7 @@ func TestExpressionsThatPassAreTakenByEnvoy(t *testing.T) {
 			return
 		}
 		l.close()
-		l = newLab(t, worldtest.WildGateway)
+		l = newLab(t, fuzzobjects.HostileGateway)
 		if len(list) == 1 {
 			t.Errorf("%s: we take it, and %v", list[0], err)
 			return
@@ -59,7 +64,7 @@ func TestExpressionsThatPassAreTakenByEnvoy(t *testing.T) {
 
 // matching is a Gateway and a route with a rule for each expression.
 func matching(expressions []string) []store.Change {
-	meta := metav1.ObjectMeta{Namespace: worldtest.WildGateway.Namespace, Name: worldtest.WildGateway.Name}
+	meta := metav1.ObjectMeta{Namespace: fuzzobjects.HostileGateway.Namespace, Name: fuzzobjects.HostileGateway.Name}
 	route := &gwv1.HTTPRoute{ObjectMeta: meta}
 	route.Spec.ParentRefs = []gwv1.ParentReference{{Name: gwv1.ObjectName(meta.Name)}}
 	for _, e := range expressions {
@@ -69,7 +74,7 @@ func matching(expressions []string) []store.Change {
 	}
 	set := []store.Change{
 		{Kind: store.GatewayClass, Object: &gwv1.GatewayClass{
-			ObjectMeta: metav1.ObjectMeta{Name: "ours"}, Spec: gwv1.GatewayClassSpec{ControllerName: gateway.ControllerName},
+			ObjectMeta: metav1.ObjectMeta{Name: "ours"}, Spec: gwv1.GatewayClassSpec{ControllerName: class.ControllerName},
 		}},
 		{Kind: store.Gateway, Object: &gwv1.Gateway{ObjectMeta: meta, Spec: gwv1.GatewaySpec{
 			GatewayClassName: "ours", Listeners: []gwv1.Listener{{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType}},

@@ -25,35 +25,40 @@ import (
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/files"
+	"github.com/gatewright/gatewright/internal/files/layout"
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// fileWorlds is how many worlds are read from files. A live Envoy takes the same resources by the thousand over xDS; what is tried here is how they are laid out.
-const fileWorlds = 100
+// fileSets is how many sets are read from files. A live Envoy takes the same resources by the thousand over xDS; what is tried here
+// is how they are laid out.
+const fileSets = 100
 
-// TestEnvoyReadsEverything lays worlds, one after the other, into a directory as a kubelet does, and has one live Envoy read each of them without refusing anything.
+// TestEnvoyReadsEverything lays sets of objects, one after the other, into a directory as a kubelet does, and has one live Envoy read each
+// of them without refusing anything.
 func TestEnvoyReadsEverything(t *testing.T) {
 	t.Parallel()
-	worlds := make(chan (<-chan []store.Change), 2)
+	generated := make(chan (<-chan []store.Change), 2)
 	done := make(chan struct{})
 	defer close(done)
-	go makeWorlds(admissions(t), worlds, done)
+	go makeSets(admissions(t), generated, done)
 
 	cache := xds.NewCache()
-	var flaws bytes.Buffer
-	p := pipeline.New(pipeline.Outputs{Proxies: cache, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}, Peers: silent{}},
-		prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&flaws, nil))), pipeline.WithFiles(true))
+	var validationErrors bytes.Buffer
+	p := pipeline.New(pipeline.Outputs{
+		Proxies: cache, Fleets: discard{}, Selectors: discardSelectors{}, Statuses: discard{}, Convergence: discard{}, Peers: discard{},
+	},
+		prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&validationErrors, nil))), pipeline.WithFiles(true))
 	volume := &volume{path: filepath.Join(t.TempDir(), "files")}
 	held := map[subject]bool{}
 	var e *envoy
-	for n := range fileWorlds {
+	for n := range fileSets {
 		next := map[subject]bool{}
-		for _, c := range byFiles(<-<-worlds) {
+		for _, c := range byFiles(<-<-generated) {
 			next[subject{c.Kind, c.Key}] = true
 			p.Put(c)
 		}
@@ -64,9 +69,9 @@ func TestEnvoyReadsEverything(t *testing.T) {
 		}
 		held = next
 		p.Start()
-		all, id, err := files.Lay(volume.path, cache.Snapshot(worldtest.WildGateway.String()))
+		all, id, err := files.Render(volume.path, cache.Snapshot(xds.GroupID(fuzzobjects.HostileGateway)))
 		if err != nil {
-			t.Fatalf("world %d: %v", n, err)
+			t.Fatalf("set %d: %v", n, err)
 		}
 		volume.write(t, all)
 		if e == nil {
@@ -74,27 +79,34 @@ func TestEnvoyReadsEverything(t *testing.T) {
 			t.Cleanup(e.stop)
 		}
 		if err := e.awaitFiles(id); err != nil {
-			t.Fatalf("world %d: %v\n%s", n, err, e.words())
+			t.Fatalf("set %d: %v\n%s", n, err, e.words())
 		}
 	}
 }
 
-// byFiles has the Gateway of a world ask for files.
+// byFiles has the Gateway of a set ask for files.
 func byFiles(set []store.Change) []store.Change {
 	for _, c := range set {
 		if gw, ok := c.Object.(*gwv1.Gateway); ok {
-			gw.Spec.Infrastructure = &gwv1.GatewayInfrastructure{ParametersRef: &gwv1.LocalParametersReference{Group: v1alpha1.GroupName, Kind: "ProxyConfig", Name: "files"}}
+			gw.Spec.Infrastructure = &gwv1.GatewayInfrastructure{ParametersRef: &gwv1.LocalParametersReference{
+				Group: v1alpha1.GroupName, Kind: "ProxyConfig", Name: "files",
+			}}
 		}
 	}
 	return append(set, store.Change{
-		Kind: store.ProxyConfig, Key: store.Key(worldtest.WildGateway.Namespace, "files"),
+		Kind: store.ProxyConfig, Key: store.Key(fuzzobjects.HostileGateway.Namespace, "files"),
 		Object: &v1alpha1.ProxyConfig{
-			ObjectMeta: metav1.ObjectMeta{Namespace: worldtest.WildGateway.Namespace, Name: "files"}, Spec: v1alpha1.ProxyConfigSpec{Delivery: new(v1alpha1.DeliveryFiles)},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: fuzzobjects.HostileGateway.Namespace, Name: "files",
+			}, Spec: v1alpha1.ProxyConfigSpec{Delivery: new(v1alpha1.DeliveryFiles), GeoIP: &v1alpha1.GeoIP{MaxMind: &v1alpha1.MaxMind{
+				CityDBPath: new(v1alpha1.DatabasePath("/geo/city.mmdb")),
+			}}},
 		},
 	})
 }
 
-// volume is a directory whose files are replaced as a kubelet does: into a new directory, then a link is renamed, then there are links to files that are new.
+// volume is a directory whose files are replaced as a kubelet does: into a new directory, then a link is renamed, then there are links
+// to files that are new.
 type volume struct {
 	path  string
 	count int
@@ -119,12 +131,13 @@ func (v *volume) write(t *testing.T, all map[string][]byte) {
 	check(os.RemoveAll(filepath.Join(v.path, fmt.Sprintf("..%d", v.count-1))))
 }
 
-// launchWithFiles starts a proxy with the bootstrap that a fleet would have which is supplied by files, but for where they are, and with all statistics.
+// launchWithFiles starts a proxy with the bootstrap that a fleet would have which is supplied by files, but for where they are, and
+// with all statistics.
 func launchWithFiles(t *testing.T, path string) *envoy {
 	t.Helper()
-	bootstrap := bootstrapOf(t, worldtest.WildGateway, ir.Files, render.Settings{})
+	bootstrap := bootstrapOf(t, fuzzobjects.HostileGateway, ir.Files, render.Settings{})
 	bootstrap.DynamicResources = &bootstrapv3.Bootstrap_DynamicResources{
-		LdsConfig: render.FromFile(path, render.ListenersFile), CdsConfig: render.FromFile(path, render.ClustersFile),
+		LdsConfig: layout.ConfigSource(path, layout.Listeners), CdsConfig: layout.ConfigSource(path, layout.Clusters),
 	}
 	bootstrap.StatsConfig = nil
 	ready := bootstrap.GetStaticResources().GetListeners()[0]
@@ -134,14 +147,16 @@ func launchWithFiles(t *testing.T, path string) *envoy {
 	if err := filter.GetTypedConfig().UnmarshalTo(manager); err != nil {
 		t.Fatal(err)
 	}
-	manager.GetRds().ConfigSource = render.FromFile(path, render.LoadedFile)
+	manager.GetRds().ConfigSource = layout.ConfigSource(path, layout.Loaded)
 	packed, err := anypb.New(manager)
 	if err != nil {
 		t.Fatal(err)
 	}
 	filter.GetTypedConfig().Value = packed.GetValue()
 	e := launch(t, filepath.Dir(path), bootstrap)
-	e.ready = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	e.ready = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(
+		ctx context.Context, _, _ string,
+	) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(filepath.Dir(path), "ready.sock"))
 	}}}
 	return e
@@ -149,7 +164,7 @@ func launchWithFiles(t *testing.T, path string) *envoy {
 
 // awaitFiles waits until Envoy says that it has read the files, and finds out whether it refused any.
 func (e *envoy) awaitFiles(id string) error {
-	deadline := time.After(patience)
+	deadline := time.After(ackTimeout)
 	for {
 		if loaded, err := e.loaded(); err == nil && loaded == id {
 			break
@@ -176,7 +191,7 @@ func (e *envoy) awaitFiles(id string) error {
 }
 
 func (e *envoy) loaded() (string, error) {
-	response, err := e.ready.Get("http://ready" + render.LoadedPath)
+	response, err := e.ready.Get("http://ready" + layout.LoadedPath)
 	if err != nil {
 		return "", err
 	}

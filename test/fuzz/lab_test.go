@@ -24,8 +24,9 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// patience is how long Envoy may take to acknowledge a set of objects. It takes milliseconds.
-const patience = 20 * time.Second
+// ackTimeout is how long Envoy may take to acknowledge a set of objects. It takes milliseconds on a machine with nothing else to do.
+// A NACK or an exit ends the wait.
+const ackTimeout = 2 * time.Minute
 
 // lab is a control plane and one live proxy of one Gateway.
 type lab struct {
@@ -33,8 +34,8 @@ type lab struct {
 	proxies  *proxies
 	envoy    *envoy
 	close    func()
-	// flaws is what the pipeline writes down when its last check keeps something back.
-	flaws bytes.Buffer
+	// validationErrors is what the pipeline logs when its last check rejects a resource.
+	validationErrors bytes.Buffer
 	// held are the objects the control plane knows.
 	held map[subject]store.Change
 }
@@ -59,7 +60,11 @@ func newLab(t *testing.T, gateway ir.Name) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{held: map[subject]store.Change{}, proxies: newProxies(gateway, filepath.Join(directory, "beacon.sock"))}
-	l.pipeline = pipeline.New(pipeline.Outputs{Proxies: l.proxies, Fleets: silent{}, Selectors: unselective{}, Statuses: silent{}, Proofs: silent{}, Peers: silent{}}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.flaws, nil))))
+	l.pipeline = pipeline.New(pipeline.Outputs{
+		Proxies: l.proxies, Fleets: discard{}, Selectors: discardSelectors{}, Statuses: discard{}, Convergence: discard{}, Peers: discard{},
+	}, prometheus.NewRegistry(), pipeline.WithLog(slog.New(slog.NewTextHandler(&l.validationErrors, nil))),
+		pipeline.WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), pipeline.WithSocketDirectories([]string{"/run/sockets"}),
+		pipeline.WithGlobalRateLimits(true), pipeline.WithSystemNamespace(settings.SystemNamespace))
 	l.pipeline.Start()
 	l.proxies.cache.Open()
 	server := xds.NewServer(l.proxies.cache, onlyProxy{gateway}, slog.New(slog.DiscardHandler), l.proxies.metrics, l.proxies)
@@ -94,7 +99,7 @@ func (o onlyProxy) Authenticate(_ context.Context, token string) (xds.Proof, err
 	if token != proxyName {
 		return xds.Proof{}, fmt.Errorf("the token is %q", token)
 	}
-	return xds.Proof{Identity: xds.Identity{Gateway: o.gateway.String(), Pod: proxyName}, Expires: time.Now().Add(24 * time.Hour)}, nil
+	return xds.Proof{Identity: xds.Identity{Group: xds.GroupID(o.gateway), Pod: proxyName}, Expires: time.Now().Add(24 * time.Hour)}, nil
 }
 
 // fixed is an authority that never changes.
@@ -129,22 +134,22 @@ func (l *lab) step() (err error) {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
-	l.flaws.Reset()
+	l.validationErrors.Reset()
 	l.pipeline.Start()
-	if l.flaws.Len() > 0 {
-		return fmt.Errorf("%w: %s", errFlaw, l.flaws.String())
+	if l.validationErrors.Len() > 0 {
+		return fmt.Errorf("%w: %s", errInvalid, l.validationErrors.String())
 	}
 	return nil
 }
 
 // await waits for Envoy's answers to all that was sent, and for its listeners to be in use.
 func (l *lab) await() error {
-	deadline := time.After(patience)
+	deadline := time.After(ackTimeout)
 	for {
 		select {
 		case <-l.envoy.gone:
 			return fmt.Errorf("%w: %w\n%s", errEnvoyGone, l.envoy.exit, l.envoy.words())
-		case reason := <-l.proxies.refusals:
+		case reason := <-l.proxies.nacks:
 			return fmt.Errorf("%w: %s", errRefused, reason)
 		case <-l.proxies.taken:
 			return l.awaitListeners(deadline)
@@ -163,7 +168,7 @@ func (l *lab) awaitListeners(deadline <-chan time.Time) error {
 		select {
 		case <-l.envoy.gone:
 			return fmt.Errorf("%w: %w\n%s", errEnvoyGone, l.envoy.exit, l.envoy.words())
-		case reason := <-l.proxies.refusals:
+		case reason := <-l.proxies.nacks:
 			return fmt.Errorf("%w: %s", errRefused, reason)
 		case <-deadline:
 			return fmt.Errorf("%w: %d listeners are still warming (%w)\n%s", errUnanswered, n, err, l.envoy.words())
@@ -172,31 +177,31 @@ func (l *lab) awaitListeners(deadline <-chan time.Time) error {
 	}
 }
 
-// silent takes fleets and statuses and does nothing with them.
-type silent struct{}
+// discard receives fleets and statuses and does nothing with them.
+type discard struct{}
 
-func (silent) Set(ir.Gateway)                                      {}
-func (silent) Hold(ir.Gateway)                                     {}
-func (silent) Release(ir.Name, ir.Fleet)                           {}
-func (silent) Delete(ir.Name)                                      {}
-func (silent) SetClass(string, outcome.Class)                      {}
-func (silent) SetGateway(string, outcome.Gateway)                  {}
-func (silent) ReleaseGateway(string, int64)                        {}
-func (silent) SetListenerSet(string, outcome.ListenerSet)          {}
-func (silent) WithdrawListenerSet(string, outcome.ListenerSet)     {}
-func (silent) SetPolicy(store.Kind, string, outcome.Policy)        {}
-func (silent) SetRoute(store.Kind, string, outcome.Route)          {}
-func (silent) Forget(store.Kind, string)                           {}
-func (silent) Reach(map[string]string, time.Time)                  {}
-func (silent) Refuse(store.Kind, string, string, []string, string) {}
-func (silent) Accept(store.Kind, string, string)                   {}
-func (silent) Live(store.Kind, string, string) bool                { return true }
-func (silent) Offer(string, string, []byte)                        {}
-func (silent) Withdraw(string)                                     {}
+func (discard) Set(ir.Gateway)                                      {}
+func (discard) Freeze(ir.Gateway)                                   {}
+func (discard) Release(ir.Name, ir.Fleet)                           {}
+func (discard) Delete(ir.Name)                                      {}
+func (discard) SetClass(string, outcome.Class)                      {}
+func (discard) SetGateway(string, outcome.Gateway)                  {}
+func (discard) ReleaseGateway(string, int64)                        {}
+func (discard) SetListenerSet(string, outcome.ListenerSet)          {}
+func (discard) WithdrawListenerSet(string, outcome.ListenerSet)     {}
+func (discard) SetPolicy(store.Kind, string, outcome.Policy)        {}
+func (discard) SetRoute(store.Kind, string, outcome.Route)          {}
+func (discard) Forget(store.Kind, string)                           {}
+func (discard) Reach(map[xds.GroupID]string, time.Time)             {}
+func (discard) Reject(store.Kind, string, string, []string, string) {}
+func (discard) Accept(store.Kind, string, string)                   {}
+func (discard) Live(store.Kind, string, string) bool                { return true }
+func (discard) Offer(string, string, []byte)                        {}
+func (discard) Withdraw(string)                                     {}
 
-// unselective takes selectors and does nothing with them.
-type unselective struct{}
+// discardSelectors receives selectors and does nothing with them.
+type discardSelectors struct{}
 
-func (unselective) Set(ir.Selector)         {}
-func (unselective) Release(ir.Name, string) {}
-func (unselective) Delete(ir.Name)          {}
+func (discardSelectors) Set(ir.Selector)                  {}
+func (discardSelectors) Release(ir.BackendTarget, string) {}
+func (discardSelectors) Delete(ir.BackendTarget)          {}

@@ -13,14 +13,14 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 // shrinkTime bounds the search for a smaller set.
 const shrinkTime = 2 * time.Minute
 
-// shrink drops objects for as long as what is left fails in the same way, each try from an empty world.
+// shrink drops objects for as long as what is left fails in the same way, each try from an empty set.
 func shrink(t *testing.T, set []store.Change, found error) ([]store.Change, error) {
 	t.Helper()
 	deadline := time.Now().Add(shrinkTime)
@@ -32,7 +32,7 @@ func shrink(t *testing.T, set []store.Change, found error) ([]store.Change, erro
 	}()
 	try := func(candidate []store.Change) error {
 		if l == nil {
-			l = newLab(t, worldtest.WildGateway)
+			l = newLab(t, fuzzobjects.HostileGateway)
 		}
 		err := l.apply(candidate)
 		if err != nil {
@@ -47,7 +47,7 @@ func shrink(t *testing.T, set []store.Change, found error) ([]store.Change, erro
 		return nil
 	}
 	if err := try(set); !sameKind(err, found) {
-		return set, fmt.Errorf("%w\n(it does not fail by itself, from an empty world: it depends on the set before)", found)
+		return set, fmt.Errorf("%w\n(it does not fail by itself, from an empty set: it depends on the set before)", found)
 	}
 	for size := (len(set) + 1) / 2; size > 0; size /= 2 {
 		for from := 0; from < len(set) && time.Now().Before(deadline); {
@@ -64,7 +64,7 @@ func shrink(t *testing.T, set []store.Change, found error) ([]store.Change, erro
 
 // sameKind says whether two tries went wrong in the same way.
 func sameKind(a, b error) bool {
-	return slices.ContainsFunc([]error{errPanic, errFlaw, errRefused, errUnanswered, errEnvoyGone}, func(kind error) bool {
+	return slices.ContainsFunc([]error{errPanic, errInvalid, errRefused, errUnanswered, errEnvoyGone}, func(kind error) bool {
 		return errors.Is(a, kind) && errors.Is(b, kind)
 	})
 }
@@ -82,7 +82,7 @@ func text(set []store.Change) string {
 	return strings.Join(documents, "---\n")
 }
 
-// plain is the object as somebody would write it.
+// plain is the object as a user would write it.
 func plain(c store.Change) ([]byte, error) {
 	text, err := json.Marshal(c.Object)
 	if err != nil {

@@ -33,8 +33,8 @@ var (
 // hostsAtOnce is how many sets one Envoy is started with.
 const hostsAtOnce = 300
 
-// TestATreeAnswersAsTheListDoes asks one live Envoy everything twice: where the rules of a host are a list, which is how the standard's order of precedence is meant, and where they
-// are a tree. Rules come in any order and overlap a lot.
+// TestATreeAnswersAsTheListDoes asks one live Envoy everything twice: where the rules of a host are a list, which is how the standard's
+// order of precedence is meant, and where they are a tree. Rules come in any order and overlap a lot.
 func TestATreeAnswersAsTheListDoes(t *testing.T) {
 	t.Parallel()
 	asked, matched, planted := 0, 0, 0
@@ -57,7 +57,10 @@ func TestATreeAnswersAsTheListDoes(t *testing.T) {
 	if planted < *trees/3 {
 		t.Errorf("only %d of %d sets became trees", planted, *trees)
 	}
-	t.Logf("%d requests to each form of %d sets, %d of them trees; %d found a rule; %s", asked, *trees, planted, matched, time.Since(start).Round(time.Millisecond))
+	t.Logf(
+		"%d requests to each form of %d sets, %d of them trees; %d found a rule; %s", asked, *trees, planted, matched,
+		time.Since(start).Round(time.Millisecond),
+	)
 }
 
 func compareForms(t *testing.T, rules []ruleset, lists, forms []*routev3.VirtualHost) (asked, matched int) {
@@ -115,7 +118,7 @@ func (s ruleset) String() string {
 
 func (s ruleset) rule(i int) ir.Rule {
 	r := ir.Rule{Name: fmt.Sprintf("HTTPRoute/a/b/%d/0", i)}
-	r.ResponseHeaders.Set = []ir.Header{{Name: "x-rule", Value: r.Name}}
+	r.ResponseHeaders = &ir.HeaderEdit{Set: []ir.Header{{Name: "x-rule", Value: r.Name}}}
 	r.Match.Path = ir.StringMatch{Kind: ir.Prefix, Value: s.path(4)}
 	switch {
 	case s.one(s.expressions):
@@ -163,9 +166,9 @@ func (s ruleset) one(ofTen int) bool { return s.dice.IntN(10) < ofTen }
 // host is the virtual host of some of the rules.
 func (s ruleset) host(t *testing.T, rules []ir.Rule) *routev3.VirtualHost {
 	t.Helper()
-	host, flaws := routetranslate.VirtualHost(ir.VirtualHost{Table: "t", Domain: s.domain(), Rules: rules})
-	if len(flaws) > 0 {
-		t.Fatal(flaws)
+	host, invalid := routetranslate.VirtualHost(ir.VirtualHost{Domain: s.domain(), Rules: rules})
+	if len(invalid) > 0 {
+		t.Fatal(invalid)
 	}
 	return host
 }
@@ -223,7 +226,7 @@ type client struct {
 func dial(t *testing.T, e *envoy, socket string) *client {
 	t.Helper()
 	c := &client{socket: socket}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(ackTimeout)
 	for {
 		err := c.open()
 		if err == nil {
@@ -256,7 +259,9 @@ func (c *client) ask(t *testing.T, r request) answer {
 			t.Fatal(err)
 		}
 	}
-	if _, err := fmt.Fprintf(c.conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n%s\r\n", r.method, r.target, r.host, r.header); err != nil {
+	if _, err := fmt.Fprintf(
+		c.conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n%s\r\n", r.method, r.target, r.host, r.header,
+	); err != nil {
 		t.Fatal(err)
 	}
 	response, err := http.ReadResponse(c.reader, &http.Request{Method: r.method})

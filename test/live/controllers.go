@@ -10,6 +10,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/test/clock"
 )
 
 // leaseName is the lock that the replicas of the controller compete for.
@@ -19,7 +21,7 @@ const leaseName = "gatewright-leader"
 var controllerPods = client.MatchingLabels{"app.kubernetes.io/name": "gatewright", "app.kubernetes.io/component": "controller"}
 
 // Controllers lists the pods of the control plane that are ready.
-func (w *World) Controllers(ctx context.Context) ([]corev1.Pod, error) {
+func (w *Fixture) Controllers(ctx context.Context) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	if err := w.List(ctx, &pods, client.InNamespace(ControllerNamespace), controllerPods); err != nil {
 		return nil, fmt.Errorf("list the controller's pods: %w", err)
@@ -34,7 +36,7 @@ func (w *World) Controllers(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // WaitControllers waits until a number of controllers is ready, none of them among those killed.
-func (w *World) WaitControllers(t *testing.T, want int, killed map[string]bool) {
+func (w *Fixture) WaitControllers(t *testing.T, want int, killed map[string]bool) {
 	t.Helper()
 	Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		ready, err := w.Controllers(ctx)
@@ -65,25 +67,25 @@ func PodReady(pod *corev1.Pod) bool {
 }
 
 // Leader is the identity that holds the lease.
-func (w *World) Leader(ctx context.Context) (string, error) {
+func (w *Fixture) Leader(ctx context.Context) (string, error) {
 	var lease coordinationv1.Lease
 	if err := w.Get(ctx, client.ObjectKey{Namespace: ControllerNamespace, Name: leaseName}, &lease); err != nil {
 		return "", fmt.Errorf("get the lease: %w", err)
 	}
 	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
-		return "", errors.New("nobody holds the lease")
+		return "", errors.New("no replica holds the lease")
 	}
 	return *lease.Spec.HolderIdentity, nil
 }
 
 // RestartControllers replaces every pod of the control plane and says how long it took until as many were ready.
-func (w *World) RestartControllers(t *testing.T) time.Duration {
+func (w *Fixture) RestartControllers(t *testing.T) time.Duration {
 	t.Helper()
 	pods, err := w.Controllers(t.Context())
 	if err != nil || len(pods) == 0 {
 		t.Fatalf("find the controller: %d pods, %v", len(pods), err)
 	}
-	start, old := time.Now(), map[string]bool{}
+	start, old := clock.Now(), map[string]bool{}
 	for i := range pods {
 		old[pods[i].Name] = true
 		if err := w.Delete(t.Context(), &pods[i]); err != nil {
@@ -91,5 +93,5 @@ func (w *World) RestartControllers(t *testing.T) time.Duration {
 		}
 	}
 	w.WaitControllers(t, len(pods), old)
-	return time.Since(start)
+	return clock.Since(start)
 }

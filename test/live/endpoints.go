@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/test/clock"
 )
 
 // ManualService is a Service whose endpoints the test writes.
@@ -30,10 +32,10 @@ func EndpointSlice(service, address string) *discoveryv1.EndpointSlice {
 }
 
 // MoveEndpoint puts another pod behind a Service, and returns how long it took from then until that pod answered.
-func (w *World) MoveEndpoint(t *testing.T, slice *discoveryv1.EndpointSlice, to *corev1.Pod, address, host string) time.Duration {
+func (w *Fixture) MoveEndpoint(t *testing.T, slice *discoveryv1.EndpointSlice, to *corev1.Pod, address, host string) time.Duration {
 	t.Helper()
 	slice.Endpoints[0].Addresses = []string{to.Status.PodIP}
-	start := time.Now()
+	start := clock.Now()
 	if err := w.Update(t.Context(), slice); err != nil {
 		t.Fatalf("move the endpoint: %v", err)
 	}
@@ -44,5 +46,5 @@ func (w *World) MoveEndpoint(t *testing.T, slice *discoveryv1.EndpointSlice, to 
 		}
 		return err
 	})
-	return time.Since(start)
+	return clock.Since(start)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // ServeHere makes a Service whose requests the test itself answers.
-func (w *World) ServeHere(t *testing.T, name string, handler http.HandlerFunc) (stop func()) {
+func (w *Fixture) ServeHere(t *testing.T, name string, handler http.HandlerFunc) (stop func()) {
 	t.Helper()
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	listener := w.ListenHere(t, name)
@@ -24,7 +24,7 @@ func (w *World) ServeHere(t *testing.T, name string, handler http.HandlerFunc) (
 }
 
 // ListenHere makes a Service whose only endpoint is a port of the test itself, on the address of the node it runs on.
-func (w *World) ListenHere(t *testing.T, name string) net.Listener {
+func (w *Fixture) ListenHere(t *testing.T, name string) net.Listener {
 	t.Helper()
 	address := w.NodeAddress(t)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
@@ -59,7 +59,7 @@ func addressType(address string) discoveryv1.AddressType {
 }
 
 // NodeAddress is the address of the node that the test runs on.
-func (w *World) NodeAddress(t *testing.T) string {
+func (w *Fixture) NodeAddress(t *testing.T) string {
 	t.Helper()
 	var nodes corev1.NodeList
 	if err := w.List(t.Context(), &nodes); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Kill ends a pod's processes with SIGKILL, as a crash would, and then deletes the pod. Deleting it alone would send SIGTERM first,
 // even with no grace, and a leader would hand over its lease in order. The test runs on the cluster's only node, so it sees them.
-func (w *World) Kill(t *testing.T, pod *corev1.Pod) {
+func (w *Fixture) Kill(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	killed := 0
 	for _, pid := range Processes(t, string(pod.UID)) {

@@ -22,7 +22,7 @@ const echoImage = "registry.k8s.io/gateway-api/conformance/echo-basic:v0.2.0"
 const EchoPort = 3000
 
 // Gateway creates a Gateway with one HTTP listener and returns its address once it is programmed.
-func (w *World) Gateway(t *testing.T, name string) string {
+func (w *Fixture) Gateway(t *testing.T, name string) string {
 	t.Helper()
 	return w.Programmed(t, GatewayOf(name))
 }
@@ -39,14 +39,14 @@ func GatewayOf(name string) *gwv1.Gateway {
 }
 
 // Programmed creates a Gateway and returns its address once it is programmed.
-func (w *World) Programmed(t *testing.T, gateway *gwv1.Gateway) string {
+func (w *Fixture) Programmed(t *testing.T, gateway *gwv1.Gateway) string {
 	t.Helper()
 	w.Make(t, gateway)
 	return w.WaitProgrammed(t, gateway)
 }
 
 // WaitProgrammed waits until a Gateway is programmed, and returns its address.
-func (w *World) WaitProgrammed(t *testing.T, gateway *gwv1.Gateway) string {
+func (w *Fixture) WaitProgrammed(t *testing.T, gateway *gwv1.Gateway) string {
 	t.Helper()
 	Eventually(t, 2*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
@@ -61,7 +61,7 @@ func (w *World) WaitProgrammed(t *testing.T, gateway *gwv1.Gateway) string {
 }
 
 // Route creates an HTTPRoute that sends a host to a Service.
-func (w *World) Route(t *testing.T, name, gateway, host, service string) *gwv1.HTTPRoute {
+func (w *Fixture) Route(t *testing.T, name, gateway, host, service string) *gwv1.HTTPRoute {
 	t.Helper()
 	route := HTTPRoute(name, gateway, host, service)
 	w.Make(t, route)
@@ -83,7 +83,7 @@ func HTTPRoute(name, gateway, host, service string) *gwv1.HTTPRoute {
 }
 
 // Edit changes a route, whatever its status has become meanwhile.
-func (w *World) Edit(t *testing.T, route *gwv1.HTTPRoute, change func(*gwv1.HTTPRoute)) {
+func (w *Fixture) Edit(t *testing.T, route *gwv1.HTTPRoute, change func(*gwv1.HTTPRoute)) {
 	t.Helper()
 	Eventually(t, 10*time.Second, 5*time.Millisecond, func(ctx context.Context) error {
 		before := route.DeepCopy()
@@ -96,7 +96,7 @@ func (w *World) Edit(t *testing.T, route *gwv1.HTTPRoute, change func(*gwv1.HTTP
 }
 
 // RouteAccepted says why a route is not accepted by Gatewright.
-func (w *World) RouteAccepted(ctx context.Context, route *gwv1.HTTPRoute) error {
+func (w *Fixture) RouteAccepted(ctx context.Context, route *gwv1.HTTPRoute) error {
 	if err := w.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
 		return fmt.Errorf("get route %s: %w", route.Name, err)
 	}
@@ -110,10 +110,15 @@ func (w *World) RouteAccepted(ctx context.Context, route *gwv1.HTTPRoute) error 
 
 // Echo starts pods that answer with their own name, waits for them, and returns them. The environment can make them speak something else
 // than HTTP.
-func (w *World) Echo(t *testing.T, name string, replicas int32, env ...corev1.EnvVar) []corev1.Pod {
+func (w *Fixture) Echo(t *testing.T, name string, replicas int32, env ...corev1.EnvVar) []corev1.Pod {
 	t.Helper()
+	return w.StartEcho(t, EchoDeployment(name, replicas, env...))
+}
+
+// EchoDeployment is the Deployment of echo pods.
+func EchoDeployment(name string, replicas int32, env ...corev1.EnvVar) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
-	w.Make(t, &appsv1.Deployment{
+	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas,
@@ -127,7 +132,14 @@ func (w *World) Echo(t *testing.T, name string, replicas int32, env ...corev1.En
 				}}},
 			},
 		},
-	})
+	}
+}
+
+// StartEcho makes a Deployment of echo pods, waits for them, and returns them.
+func (w *Fixture) StartEcho(t *testing.T, deployment *appsv1.Deployment) []corev1.Pod {
+	t.Helper()
+	name, replicas, labels := deployment.Name, *deployment.Spec.Replicas, deployment.Spec.Selector.MatchLabels
+	w.Make(t, deployment)
 	var pods corev1.PodList
 	Eventually(t, time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		if err := w.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels(labels)); err != nil {
@@ -148,7 +160,7 @@ func (w *World) Echo(t *testing.T, name string, replicas int32, env ...corev1.En
 }
 
 // EchoService makes the Service of echo pods.
-func (w *World) EchoService(t *testing.T, name string) {
+func (w *Fixture) EchoService(t *testing.T, name string) {
 	t.Helper()
 	w.Make(t, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func GatewayWith(name string, spec v1alpha1.ProxyConfigSpec) (*gwv1.Gateway, *v1
 }
 
 // Configure changes a ProxyConfig.
-func (w *World) Configure(t *testing.T, config *v1alpha1.ProxyConfig, change func(*v1alpha1.ProxyConfigSpec)) {
+func (w *Fixture) Configure(t *testing.T, config *v1alpha1.ProxyConfig, change func(*v1alpha1.ProxyConfigSpec)) {
 	t.Helper()
 	before := config.DeepCopy()
 	change(&config.Spec)
@@ -39,8 +40,8 @@ func (w *World) Configure(t *testing.T, config *v1alpha1.ProxyConfig, change fun
 	}
 }
 
-// WaitRefused waits until a Gateway is told that its parameters can not be used, and returns what it is told.
-func (w *World) WaitRefused(t *testing.T, name string) string {
+// WaitRefused waits until a Gateway is told that its parameters cannot be used, in a message with those words, and returns the message.
+func (w *Fixture) WaitRefused(t *testing.T, name string, words ...string) string {
 	t.Helper()
 	var message string
 	Eventually(t, 30*time.Second, 100*time.Millisecond, func(ctx context.Context) error {
@@ -53,6 +54,11 @@ func (w *World) WaitRefused(t *testing.T, name string) string {
 			return fmt.Errorf("gateway %s is not refused: %+v", name, gateway.Status.Conditions)
 		}
 		message = accepted.Message
+		for _, word := range words {
+			if !strings.Contains(message, word) {
+				return fmt.Errorf("gateway %s is told %q, without %q", name, message, word)
+			}
+		}
 		return nil
 	})
 	return message

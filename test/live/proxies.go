@@ -17,7 +17,7 @@ func proxiesOf(gateway string) client.MatchingLabels {
 }
 
 // Proxies lists the pods of a Gateway's fleet that are not on their way out.
-func (w *World) Proxies(ctx context.Context, gateway string) ([]corev1.Pod, error) {
+func (w *Fixture) Proxies(ctx context.Context, gateway string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	if err := w.List(ctx, &pods, client.InNamespace(w.Namespace), proxiesOf(gateway)); err != nil {
 		return nil, fmt.Errorf("list the proxies of %s: %w", gateway, err)
@@ -32,7 +32,7 @@ func (w *World) Proxies(ctx context.Context, gateway string) ([]corev1.Pod, erro
 }
 
 // OneProxy is the only proxy of a Gateway.
-func (w *World) OneProxy(t *testing.T, gateway string) *corev1.Pod {
+func (w *Fixture) OneProxy(t *testing.T, gateway string) *corev1.Pod {
 	t.Helper()
 	pods, err := w.Proxies(t.Context(), gateway)
 	if err != nil || len(pods) != 1 {
@@ -42,7 +42,7 @@ func (w *World) OneProxy(t *testing.T, gateway string) *corev1.Pod {
 }
 
 // ScaleProxies says how many proxies a Gateway should have.
-func (w *World) ScaleProxies(t *testing.T, gateway string, replicas int32) {
+func (w *Fixture) ScaleProxies(t *testing.T, gateway string, replicas int32) {
 	t.Helper()
 	fleet := w.fleet(t, gateway)
 	before := fleet.DeepCopy()
@@ -53,7 +53,7 @@ func (w *World) ScaleProxies(t *testing.T, gateway string, replicas int32) {
 }
 
 // fleet is the Deployment of a Gateway's proxies.
-func (w *World) fleet(t *testing.T, gateway string) *appsv1.Deployment {
+func (w *Fixture) fleet(t *testing.T, gateway string) *appsv1.Deployment {
 	t.Helper()
 	var fleets appsv1.DeploymentList
 	if err := w.List(t.Context(), &fleets, client.InNamespace(w.Namespace), proxiesOf(gateway)); err != nil || len(fleets.Items) != 1 {
@@ -62,8 +62,9 @@ func (w *World) fleet(t *testing.T, gateway string) *appsv1.Deployment {
 	return &fleets.Items[0]
 }
 
-// NewProxy starts one more proxy beside the only one that a Gateway has, waits until it answers a host by itself, and says how long that took.
-func (w *World) NewProxy(t *testing.T, gateway, host string) (corev1.Pod, time.Duration) {
+// NewProxy starts one more proxy beside the only one that a Gateway has, waits until it answers a host by itself, and says how long
+// that took.
+func (w *Fixture) NewProxy(t *testing.T, gateway, host string) (corev1.Pod, time.Duration) {
 	t.Helper()
 	old := w.OneProxy(t, gateway).Name
 	w.ScaleProxies(t, gateway, 2)
@@ -86,7 +87,7 @@ func (w *World) NewProxy(t *testing.T, gateway, host string) (corev1.Pod, time.D
 }
 
 // Restarts counts how often containers of a Gateway's proxies were started again.
-func (w *World) Restarts(t *testing.T, gateway string) int {
+func (w *Fixture) Restarts(t *testing.T, gateway string) int {
 	t.Helper()
 	pods, err := w.Proxies(t.Context(), gateway)
 	if err != nil || len(pods) == 0 {

@@ -25,6 +25,8 @@ type RawAnswer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// Close says that the connection ends with it.
+	Close bool
 }
 
 // RawHTTP1 sends text as it is, with the line that ends a header behind it, and reads the answer. Without a tls.Config it is not encrypted.
@@ -46,7 +48,7 @@ func RawHTTP1(ctx context.Context, address string, config *tls.Config, text stri
 	if err != nil {
 		return RawAnswer{}, fmt.Errorf("read the body from %s: %w", address, err)
 	}
-	return RawAnswer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
+	return RawAnswer{Status: response.StatusCode, Header: response.Header, Body: body, Close: response.Close}, nil
 }
 
 // RawHTTP2 sends one request of these header fields, in pairs, and reads the answer. Without a tls.Config it is HTTP/2 with prior

@@ -13,7 +13,7 @@ import (
 )
 
 // Roll replaces every pod of a Deployment, as `kubectl rollout restart` does.
-func (w *World) Roll(t *testing.T, deployment *appsv1.Deployment) {
+func (w *Fixture) Roll(t *testing.T, deployment *appsv1.Deployment) {
 	t.Helper()
 	before := deployment.DeepCopy()
 	if deployment.Spec.Template.Annotations == nil {
@@ -26,7 +26,7 @@ func (w *World) Roll(t *testing.T, deployment *appsv1.Deployment) {
 }
 
 // RollProxies replaces every proxy of a Gateway, and returns when others are ready in their place and the last of them is gone.
-func (w *World) RollProxies(t *testing.T, gateway string) time.Duration {
+func (w *Fixture) RollProxies(t *testing.T, gateway string) time.Duration {
 	t.Helper()
 	old := w.ProxyNames(t, gateway)
 	w.Roll(t, w.fleet(t, gateway))
@@ -34,13 +34,13 @@ func (w *World) RollProxies(t *testing.T, gateway string) time.Duration {
 }
 
 // WaitProxiesReplaced waits until none of the old proxies is there, and as many new ones are ready.
-func (w *World) WaitProxiesReplaced(t *testing.T, gateway string, old map[string]bool) time.Duration {
+func (w *Fixture) WaitProxiesReplaced(t *testing.T, gateway string, old map[string]bool) time.Duration {
 	t.Helper()
 	return w.WaitReplaced(t, proxiesOf(gateway), old)
 }
 
 // Evict asks for a proxy to leave, as draining its node does, and returns when another is ready in its place and it is gone.
-func (w *World) Evict(t *testing.T, gateway string, pod *corev1.Pod) time.Duration {
+func (w *Fixture) Evict(t *testing.T, gateway string, pod *corev1.Pod) time.Duration {
 	t.Helper()
 	eviction := &policyv1.Eviction{}
 	if err := w.SubResource("eviction").Create(t.Context(), pod, eviction); err != nil {
@@ -50,7 +50,7 @@ func (w *World) Evict(t *testing.T, gateway string, pod *corev1.Pod) time.Durati
 }
 
 // WaitReplaced waits until none of the old pods is there, and as many new ones are ready.
-func (w *World) WaitReplaced(t *testing.T, selector client.MatchingLabels, old map[string]bool) time.Duration {
+func (w *Fixture) WaitReplaced(t *testing.T, selector client.MatchingLabels, old map[string]bool) time.Duration {
 	t.Helper()
 	return Eventually(t, 5*time.Minute, 200*time.Millisecond, func(ctx context.Context) error {
 		var pods corev1.PodList
@@ -74,13 +74,13 @@ func (w *World) WaitReplaced(t *testing.T, selector client.MatchingLabels, old m
 }
 
 // ProxyNames names the pods of a Gateway's fleet, those on their way out among them.
-func (w *World) ProxyNames(t *testing.T, gateway string) map[string]bool {
+func (w *Fixture) ProxyNames(t *testing.T, gateway string) map[string]bool {
 	t.Helper()
 	return w.PodNames(t, proxiesOf(gateway))
 }
 
 // PodNames names pods.
-func (w *World) PodNames(t *testing.T, selector client.MatchingLabels) map[string]bool {
+func (w *Fixture) PodNames(t *testing.T, selector client.MatchingLabels) map[string]bool {
 	t.Helper()
 	var pods corev1.PodList
 	if err := w.List(t.Context(), &pods, client.InNamespace(w.Namespace), selector); err != nil {
@@ -94,7 +94,7 @@ func (w *World) PodNames(t *testing.T, selector client.MatchingLabels) map[strin
 }
 
 // WaitProxies waits until a Gateway has a number of ready proxies, and no other.
-func (w *World) WaitProxies(t *testing.T, gateway string, want int) []corev1.Pod {
+func (w *Fixture) WaitProxies(t *testing.T, gateway string, want int) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
 	Eventually(t, 2*time.Minute, 100*time.Millisecond, func(ctx context.Context) (err error) {
@@ -116,7 +116,7 @@ func (w *World) WaitProxies(t *testing.T, gateway string, want int) []corev1.Pod
 }
 
 // WaitProxiesGone waits until no more pods of a Gateway's fleet are left than that, those on their way out among them.
-func (w *World) WaitProxiesGone(t *testing.T, gateway string, most int) time.Duration {
+func (w *Fixture) WaitProxiesGone(t *testing.T, gateway string, most int) time.Duration {
 	t.Helper()
 	return Eventually(t, 5*time.Minute, 200*time.Millisecond, func(context.Context) error {
 		if left := w.ProxyNames(t, gateway); len(left) > most {

@@ -34,7 +34,7 @@ func Host(address string) string {
 }
 
 // Request sends one request through a Gateway on a connection of its own.
-func (w *World) Request(ctx context.Context, address, host string) (Answer, error) {
+func (w *Fixture) Request(ctx context.Context, address, host string) (Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+Host(address)+"/", http.NoBody)
 	if err != nil {
 		return Answer{}, fmt.Errorf("make a request to %s: %w", address, err)
@@ -60,7 +60,7 @@ func (w *World) Request(ctx context.Context, address, host string) (Answer, erro
 }
 
 // WaitServed waits until a host is answered through a Gateway.
-func (w *World) WaitServed(t *testing.T, address, host string) {
+func (w *Fixture) WaitServed(t *testing.T, address, host string) {
 	t.Helper()
 	Eventually(t, time.Minute, 50*time.Millisecond, func(ctx context.Context) error {
 		_, err := w.Request(ctx, address, host)

@@ -17,9 +17,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/test/clock"
 )
 
-// ServedSecurely says why a host is not answered at an address by somebody who proves to be it.
+// ServedSecurely says why a host is not answered at an address by a server that proves to be it.
 func ServedSecurely(ctx context.Context, address, host string) error {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
@@ -30,7 +32,7 @@ func ServedSecurely(ctx context.Context, address, host string) error {
 		return fmt.Errorf("make a request to %s: %w", address, err)
 	}
 	request.Host = host
-	response, err := (&http.Client{Timeout: 5 * time.Second, Transport: transport}).Do(request)
+	response, err := (&http.Client{Transport: clock.Transport{Base: transport, Limit: requestLimit}}).Do(request)
 	if err != nil {
 		return fmt.Errorf("request to %s: %w", host, err)
 	}

@@ -13,7 +13,7 @@ import (
 const VariantService = "a"
 
 // VariantServices makes the Services that variants send to, all with the same echo pods.
-func (w *World) VariantServices(t *testing.T, echo string) {
+func (w *Fixture) VariantServices(t *testing.T, echo string) {
 	t.Helper()
 	for _, name := range []string{VariantService, "b", "c", "d"} {
 		w.Make(t, &corev1.Service{
@@ -29,8 +29,8 @@ func (w *World) VariantServices(t *testing.T, echo string) {
 	}
 }
 
-// Variant is the rules of a route's i-th edit: Service, port, weights, filters on rule and backend, order of rules. All answer 200 once they are
-// live, and each needs clusters that the one before does not have.
+// Variant is the rules of a route's i-th edit: Service, port, weights, filters on rule and backend, order of rules. All answer 200 once
+// they are live, and each needs clusters that the one before does not have.
 func Variant(i int) []gwv1.HTTPRouteRule { return variants[i%len(variants)] }
 
 var variants = [][]gwv1.HTTPRouteRule{

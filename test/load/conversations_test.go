@@ -27,7 +27,7 @@ func TestConverse(t *testing.T) {
 			t.Errorf("held %d, failed %d, got %s", held.Load(), failed.Load(), result)
 		}
 	})
-	t.Run("what nobody stops ends by itself", func(t *testing.T) {
+	t.Run("what is not stopped ends by itself", func(t *testing.T) {
 		t.Parallel()
 		var held atomic.Int64
 		conversations := load.Converse(t.Context(), 50*time.Millisecond, func() error { held.Add(1); time.Sleep(time.Millisecond); return nil })
@@ -76,7 +76,7 @@ func TestHTTP2(t *testing.T) {
 	second := plan(server.URL)
 	second.HTTP2, second.Once = true, true
 	run := load.Start(t.Context(), second)
-	time.Sleep(200 * time.Millisecond)
+	waitSent(run)
 	if result := run.Stop(); result.Sent == 0 || result.Failed() > 0 || other.Load() > 0 {
 		t.Errorf("%d requests were not HTTP/2, got %s", other.Load(), result)
 	}

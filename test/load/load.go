@@ -12,9 +12,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gatewright/gatewright/test/clock"
 )
 
-// Plan bounds a run: it ends at MaxDuration even when nobody stops it, and never has more than Workers requests under way.
+// Plan bounds a run: it ends at MaxDuration even when it is not stopped, and never has more than Workers requests under way.
 type Plan struct {
 	URL  string
 	Host string
@@ -25,15 +27,18 @@ type Plan struct {
 	Fresh bool
 	// HTTP2 speaks HTTP/2 without TLS, as a gRPC client would.
 	HTTP2 bool
-	// Once posts a body that can not be sent again: Go's client then never tries a request twice, not even one that a closed connection
+	// Once posts a body that cannot be sent again: Go's client then never tries a request twice, not even one that a closed connection
 	// has swallowed.
 	Once bool
 	// Rate is how many requests are sent in a second.
 	Rate int
 	// Workers is how many requests can be under way; a tick that finds none free is counted as a failure, so that a stall is seen.
-	Workers     int
+	Workers int
+	// Timeout is how long an answer may take, without the time in which the host kept the machine's cores.
 	Timeout     time.Duration
 	MaxDuration time.Duration
+	// Dial opens connections of http URLs, in the usual way if it is nil.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Result is what became of all requests.
@@ -85,7 +90,6 @@ func Start(ctx context.Context, plan Plan) *Run {
 	r := &Run{
 		plan: plan,
 		client: &http.Client{
-			Timeout:   plan.Timeout,
 			Transport: transport(plan),
 			// An answer is taken as it is.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -106,7 +110,7 @@ func transport(plan Plan) *http.Transport {
 	protocols.SetHTTP1(!plan.HTTP2)
 	protocols.SetUnencryptedHTTP2(plan.HTTP2)
 	return &http.Transport{
-		Protocols: protocols,
+		Protocols: protocols, DialContext: plan.Dial,
 		// As clients do: HTTP/1.1 has no word by which a server could tell that a connection without a request is going to end.
 		IdleConnTimeout:     5 * time.Second,
 		MaxIdleConnsPerHost: plan.Workers, DisableKeepAlives: plan.Fresh,
@@ -123,6 +127,13 @@ func transport(plan Plan) *http.Transport {
 
 // Done is closed when nothing is sent any more and nothing is under way.
 func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Sent is how many requests have ended so far.
+func (r *Run) Sent() int {
+	r.tally.mu.Lock()
+	defer r.tally.mu.Unlock()
+	return r.tally.result.Sent
+}
 
 // Stop ends the sending, waits for the requests under way and returns what happened.
 func (r *Run) Stop() Result {
@@ -163,8 +174,8 @@ func (r *Run) loop(ctx context.Context) {
 
 // send is not bound to the run's context: a request under way at the end is answered or times out by itself.
 func (r *Run) send(host string) {
-	start := time.Now()
-	r.tally.record(r.once(host), time.Since(start))
+	start := clock.Now()
+	r.tally.record(r.once(host), clock.Since(start))
 }
 
 // once returns why the request failed, or nothing.
@@ -173,7 +184,9 @@ func (r *Run) once(host string) string {
 	if r.plan.Once {
 		method, body = http.MethodPost, io.LimitReader(strings.NewReader("once"), 4)
 	}
-	request, err := http.NewRequestWithContext(context.WithValue(context.Background(), hostKey{}, host), method, r.plan.URL, body)
+	ctx, cancel := clock.WithTimeout(context.WithValue(context.Background(), hostKey{}, host), r.plan.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, r.plan.URL, body)
 	if err != nil {
 		return err.Error()
 	}

@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
 		server := httptest.NewServer(http.NotFoundHandler())
 		server.Close()
 		run := load.Start(t.Context(), plan(server.URL))
-		time.Sleep(50 * time.Millisecond)
+		waitSent(run)
 		if result := run.Stop(); result.Sent == 0 || result.Failed() != result.Sent {
 			t.Errorf("want only failures, got %s", result)
 		}
@@ -51,13 +51,13 @@ func TestRun(t *testing.T) {
 		// The server's certificate is for the first.
 		secure.Hosts, secure.Fresh = []string{"example.com", "example.org"}, true
 		run := load.Start(t.Context(), secure)
-		time.Sleep(200 * time.Millisecond)
+		waitSent(run)
 		result := run.Stop()
 		if result.Sent < 2 || result.Failed() != result.Sent/2 {
 			t.Errorf("want one half to fail, got %s", result)
 		}
 	})
-	t.Run("a run that nobody stops ends by itself", func(t *testing.T) {
+	t.Run("a run that is not stopped ends by itself", func(t *testing.T) {
 		t.Parallel()
 		var served atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
@@ -72,7 +72,14 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// waitSent waits until a run has sent some requests.
+func waitSent(run *load.Run) {
+	for run.Sent() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // plan has a worker for every request there can be, so that a busy machine does not make it wait for one.
 func plan(url string) load.Plan {
-	return load.Plan{URL: url, Rate: 500, Workers: 5000, Timeout: time.Second, MaxDuration: 10 * time.Second}
+	return load.Plan{URL: url, Rate: 500, Workers: 5000, Timeout: time.Minute, MaxDuration: time.Minute}
 }

@@ -8,13 +8,13 @@ import (
 const module = "github.com/gatewright/gatewright"
 
 // modules are the directories of the repository that are Go modules with tests of their own, the longest first.
-var modules = []string{"test/argocd", "test", "api"}
+var modules = []string{"test/cluster/build/lwepp", "test/argocd", "test", "api"}
 
 // clusterSuites are run by a make target of the same name, inside the network of the cluster.
 var clusterSuites = map[string]string{"conformance": "make conformance", "e2e": "make e2e", "fault": "make fault SHORT=1"}
 
 // clusterCommand starts the cluster that these need, as .ci/run does.
-const clusterCommand = "make cluster-up images install CHANNEL=experimental SET=files.enabled=true"
+const clusterCommand = "make cluster-up images install-everything"
 
 // again returns the command that runs a failed test again, or that of its stage where a test cannot be run alone.
 func again(s stage, suite string, key id) string {

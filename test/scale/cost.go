@@ -10,9 +10,9 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// figures is what one site costs.
+// figures is what one scenario costs.
 type figures struct {
-	site
+	scenario
 	// Objects is the heap of the stored objects alone, and Heap what the control plane needs beside them; both in bytes.
 	Objects, Heap uint64
 	// Cold is how long it takes to compute everything from nothing.
@@ -27,19 +27,19 @@ type figures struct {
 	Holdings []holding
 }
 
-// subject is a site that changes can be made to.
+// subject is a scenario that changes can be made to.
 type subject struct {
-	site
+	scenario
 	plane   *plane
 	objects []store.Change
 	// version is that of the last change.
 	version int
 }
 
-// build builds a site and says what that takes.
-func build(s site) (*subject, figures) {
-	f := figures{site: s}
-	x := &subject{site: s}
+// build builds a scenario and says what that takes.
+func build(s scenario) (*subject, figures) {
+	f := figures{scenario: s}
+	x := &subject{scenario: s}
 	before := heap()
 	s.each(func(c store.Change) { x.objects = append(x.objects, c) })
 	after := heap()
@@ -77,8 +77,8 @@ func (x *subject) change(edits int) figures {
 	return f
 }
 
-// profile builds a site and says who made what is in the heap then.
-func profile(s site) []holding {
+// profile builds a scenario and says who made what is in the heap then.
+func profile(s scenario) []holding {
 	p := newPlane(s, 0)
 	s.each(p.pipeline.Put)
 	p.start()

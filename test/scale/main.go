@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// helperVariable has this program do one thing in a process of its own, told on its standard input: measure a site, so that what was
+// helperVariable has this program do one thing in a process of its own, told on its standard input: measure a scenario, so that what was
 // measured before leaves no trace in its memory, or stand for proxies, so that theirs is not counted.
 const (
 	helperVariable = "SCALE_HELPER"
@@ -54,30 +54,34 @@ func run(sizes, hosts, proxies []int, edits, rounds int) (results, error) {
 	ctx := context.Background()
 	var r results
 	var err error
-	cost := func(into *[]figures, edits int, sites []site) {
+	cost := func(into *[]figures, edits int, scenarios []scenario) {
 		if err == nil {
-			*into, err = measureInTurn(sites, edits)
+			*into, err = measureInTurn(scenarios, edits)
 		}
 	}
-	spread, single := make([]site, len(sizes)), make([]site, len(sizes))
+	spread, single := make([]scenario, len(sizes)), make([]scenario, len(sizes))
 	for i, n := range sizes {
 		spread[i], single[i] = scaled(n), scaled(n)
 		single[i].Gateways = 1
 	}
-	shared := []site{{Routes: 500, Gateways: 1, Services: 50, Endpoints: 500, Together: true}, {Routes: 5000, Gateways: 1, Services: 500, Endpoints: 5000, Together: true}}
+	shared := []scenario{{Routes: 500, Gateways: 1, Services: 50, Endpoints: 500, Together: true}, {
+		Routes: 5000, Gateways: 1, Services: 500, Endpoints: 5000, Together: true,
+	}}
 	cost(&r.Sites, edits, spread)
 	if last := len(r.Sites) - 1; err == nil && last >= 0 {
 		r.Sites[last].Holdings, err = profileApart(spread[last])
 	}
 	cost(&r.Single, edits, single)
 	cost(&r.Shared, max(edits/200, 10), shared)
-	wide := []site{{Routes: 10_000, Gateways: 1, Services: 1000, Endpoints: 10_000}, {Routes: 10_000, Gateways: 1, Services: 1000, Endpoints: 10_000, Wide: true}}
+	wide := []scenario{{Routes: 10_000, Gateways: 1, Services: 1000, Endpoints: 10_000}, {
+		Routes: 10_000, Gateways: 1, Services: 1000, Endpoints: 10_000, Wide: true,
+	}}
 	cost(&r.Wide, max(edits/200, 10), wide)
 	if err == nil && len(hosts) > 0 {
 		progress("ask hosts of %v rules", hosts)
 		r.Hosts, err = measureHosts(ctx, hosts, rounds, 2*time.Second)
 	}
-	streams := func(s site, proxies int) {
+	streams := func(s scenario, proxies int) {
 		if err != nil {
 			return
 		}

@@ -7,20 +7,21 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pipeline"
-	"github.com/gatewright/gatewright/internal/proof"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/programmed"
+	classresolve "github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/status"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// plane is a control plane as it is assembled in production, but for what needs a cluster: informers, the objects of fleets, and the writing of status. The
-// writer remembers what it would write.
+// plane is a control plane as it is assembled in production, but for what needs a cluster: informers, the objects of fleets, and the
+// writing of status. The writer remembers what it would write.
 type plane struct {
 	cache    *xds.Cache
-	proofs   *proof.Keeper
+	tracker  *convergence.Tracker
 	pipeline *pipeline.Pipeline
 	// applied receives whenever changes have been handed to the cache, endpoints when assignments have.
 	applied, endpoints chan struct{}
@@ -53,21 +54,24 @@ func (p *plane) count(resources, gateways, assignments int) {
 	p.counts.assignments += assignments
 }
 
-func newPlane(s site, proxies int) *plane {
+func newPlane(s scenario, proxies int) *plane {
 	p := &plane{cache: xds.NewCache(), applied: make(chan struct{}, 1), endpoints: make(chan struct{}, 1), instant: proxies == 0}
 	registry := prometheus.NewRegistry()
 	log := slog.New(slog.DiscardHandler)
-	writer := status.NewWriter(status.Options{Controller: gateway.ControllerName, Log: log, Metrics: registry})
-	p.proofs = proof.New(writer, registry)
+	writer := status.NewWriter(status.Options{Controller: classresolve.ControllerName, Log: log, Metrics: registry})
+	p.tracker = convergence.New(registry)
 	for i := range s.Gateways {
 		slice := pods(i, max(proxies/s.Gateways, 1))
-		p.proofs.Endpoints(store.KeyOf(slice), slice)
-		p.proofs.Fleet(ir.Gateway{Name: ir.Name{Namespace: namespace, Name: name("gateway", i)}}, store.Key(namespace, name("gateway", i)))
+		p.tracker.Endpoints(store.KeyOf(slice), slice)
+		p.tracker.Fleet(ir.Gateway{Name: ir.Name{Namespace: namespace, Name: name("gateway", i)}}, store.Key(namespace, name("gateway", i)))
 		if p.instant {
-			p.proofs.Connected(first(store.Key(namespace, name("gateway", i))))
+			p.tracker.Connected(first(xds.GroupID{Namespace: namespace, Name: name("gateway", i)}))
 		}
 	}
-	p.pipeline = pipeline.New(pipeline.Outputs{Proxies: p, Fleets: fleets{}, Selectors: selectors{}, Statuses: p.proofs, Proofs: p.proofs, Peers: alone{}}, registry)
+	conditions := programmed.New(p.tracker, writer)
+	p.pipeline = pipeline.New(pipeline.Outputs{
+		Proxies: p, Fleets: fleets{}, Selectors: selectors{}, Statuses: conditions, Convergence: conditions, Peers: alone{},
+	}, registry)
 	return p
 }
 
@@ -78,8 +82,8 @@ func (alone) Offer(string, string, []byte) {}
 func (alone) Withdraw(string)              {}
 
 // first is the first proxy of a Gateway.
-func first(gateway string) xds.Identity {
-	return xds.Identity{Gateway: gateway, Pod: "proxy" + gateway[len(store.Key(namespace, "gateway")):] + "-0"}
+func first(gateway xds.GroupID) xds.Identity {
+	return xds.Identity{Group: gateway, Pod: "proxy" + gateway.Name[len("gateway"):] + "-0"}
 }
 
 // start does what is done before the first proxy is let in.
@@ -99,7 +103,7 @@ func (p *plane) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
 	wait.Go(func() { p.pipeline.Run(ctx) })
-	wait.Go(func() { p.proofs.Run(ctx) })
+	wait.Go(func() { p.tracker.Run(ctx) })
 	p.stop = func() {
 		cancel()
 		wait.Wait()
@@ -107,12 +111,12 @@ func (p *plane) run() {
 }
 
 // Apply implements [pipeline.Proxies].
-func (p *plane) Apply(changes []xds.Change) map[string]string {
+func (p *plane) Apply(changes []xds.Change) map[xds.GroupID]string {
 	states := p.cache.Apply(changes)
 	p.count(len(changes), len(states), 0)
 	if p.instant {
 		for gateway, state := range states {
-			p.proofs.Holds(first(gateway), state)
+			p.tracker.Holds(first(gateway), state)
 		}
 	}
 	if len(changes) > 0 {
@@ -143,10 +147,10 @@ type fleets struct{}
 func (fleets) Set(ir.Gateway)            {}
 func (fleets) Release(ir.Name, ir.Fleet) {}
 func (fleets) Delete(ir.Name)            {}
-func (fleets) Hold(ir.Gateway)           {}
+func (fleets) Freeze(ir.Gateway)         {}
 
 type selectors struct{}
 
-func (selectors) Set(ir.Selector)         {}
-func (selectors) Release(ir.Name, string) {}
-func (selectors) Delete(ir.Name)          {}
+func (selectors) Set(ir.Selector)                  {}
+func (selectors) Release(ir.BackendTarget, string) {}
+func (selectors) Delete(ir.BackendTarget)          {}

@@ -35,16 +35,20 @@ func (r results) draw(directory string) error {
 	heap := chart{file: "heap.svg", title: "Heap beside the stored objects", x: "routes", y: "MiB"}
 	cold := chart{file: "cold.svg", title: "Cold start", x: "routes", y: "s"}
 	for _, set := range []struct {
-		name  string
-		sites []figures
+		name      string
+		scenarios []figures
 	}{{"many Gateways", r.Sites}, {"one Gateway", r.Single}} {
 		at := func(figure func(figures) float64) func(int) (float64, float64) {
-			return func(i int) (float64, float64) { return float64(set.sites[i].Routes), figure(set.sites[i]) }
+			return func(i int) (float64, float64) { return float64(set.scenarios[i].Routes), figure(set.scenarios[i]) }
 		}
-		cpu.line("route edited, "+set.name, len(set.sites), at(func(f figures) float64 { return inUnits(f.RouteCPU, time.Microsecond) }))
-		cpu.line("endpoint changed, "+set.name, len(set.sites), at(func(f figures) float64 { return inUnits(f.EndpointCPU, time.Microsecond) }))
-		heap.line(set.name, len(set.sites), at(func(f figures) float64 { return float64(f.Heap) / (1 << 20) }))
-		cold.line(set.name, len(set.sites), at(func(f figures) float64 { return f.Cold.Seconds() }))
+		cpu.line("route edited, "+set.name, len(set.scenarios), at(func(f figures) float64 { return inUnits(f.RouteCPU, time.Microsecond) }))
+		cpu.line("endpoint changed, "+set.name, len(set.scenarios), at(func(f figures) float64 {
+			return inUnits(
+				f.EndpointCPU, time.Microsecond,
+			)
+		}))
+		heap.line(set.name, len(set.scenarios), at(func(f figures) float64 { return float64(f.Heap) / (1 << 20) }))
+		cold.line(set.name, len(set.scenarios), at(func(f figures) float64 { return f.Cold.Seconds() }))
 	}
 	proxies := chart{file: "proxies.svg", title: "One endpoint change, acknowledged by all proxies of one Gateway", x: "proxies", y: "ms"}
 	var single []streamFigures
@@ -74,7 +78,10 @@ func (c chart) save(directory string) error {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.x, c.y
 	p.X.Scale = plot.LogScale{}
 	p.Legend.Top, p.Legend.Left = true, true
-	for _, style := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
+	for _, style := range []*font.Font{
+		&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font,
+		&p.Legend.TextStyle.Font,
+	} {
 		style.Variant = "Sans"
 	}
 	p.Add(plotter.NewGrid())
@@ -92,7 +99,9 @@ func (c chart) save(directory string) error {
 		if err != nil {
 			return fmt.Errorf("draw %s: %w", c.title, err)
 		}
-		l.Color, l.Width, s.Color, s.Shape = plotutil.DarkColors[i%len(plotutil.DarkColors)], vg.Points(1.5), plotutil.DarkColors[i%len(plotutil.DarkColors)], plotutil.Shape(i)
+		l.Color, l.Width, s.Color, s.Shape = plotutil.DarkColors[i%len(plotutil.DarkColors)], vg.Points(1.5), plotutil.DarkColors[i%len(
+			plotutil.DarkColors,
+		)], plotutil.Shape(i)
 		p.Add(l, s)
 		p.Legend.Add(c.names[i], l, s)
 	}

@@ -13,10 +13,10 @@ import (
 // results is all that one run has measured.
 type results struct {
 	Sites []figures
-	// Single are sites whose routes are all on one Gateway, and Shared one whose routes share one host.
+	// Single are scenarios whose routes are all on one Gateway, and Shared one whose routes share one host.
 	Single []figures
 	Shared []figures
-	// Wide is a site without and with a route that has no hostname and as many matches as there may be; this one is edited.
+	// Wide is a scenario without and with a route that has no hostname and as many matches as there may be; this one is edited.
 	Wide    []figures
 	Hosts   []hostFigures
 	Streams []streamFigures
@@ -50,16 +50,21 @@ func (r results) write(w io.Writer, directory string) error {
 
 func (r results) tables(w io.Writer) {
 	for _, t := range []struct {
-		title string
-		sites []figures
-	}{{"Routes over many Gateways", r.Sites}, {"Routes of one Gateway", r.Single}, {"Routes of one host", r.Shared}, {"Hosts of one Gateway, without and with a wide route", r.Wide}} {
-		if len(t.sites) == 0 {
+		title     string
+		scenarios []figures
+	}{{"Routes over many Gateways", r.Sites}, {"Routes of one Gateway", r.Single}, {"Routes of one host", r.Shared}, {
+		"Hosts of one Gateway, without and with a wide route", r.Wide,
+	}} {
+		if len(t.scenarios) == 0 {
 			continue
 		}
 		_, _ = fmt.Fprintf(w, "\n## %s\n\n", t.title)
-		row(w, "routes", "Gateways", "Services", "endpoints", "objects, B a route", "beside them, B a route", "cold start", "CPU for that", "CPU a route edited", "until the cache has it", "CPU an endpoint changed")
+		row(
+			w, "routes", "Gateways", "Services", "endpoints", "objects, B a route", "beside them, B a route", "cold start", "CPU for that",
+			"CPU a route edited", "until the cache has it", "CPU an endpoint changed",
+		)
 		row(w, "---", "---", "---", "---", "---", "---", "---", "---", "---", "---", "---")
-		for _, f := range t.sites {
+		for _, f := range t.scenarios {
 			row(w, f.Routes, f.Gateways, f.Services, f.Endpoints, f.Objects/uint64(f.Routes), f.Heap/uint64(f.Routes), //nolint:gosec // positive
 				f.Cold.Round(time.Millisecond), f.ColdCPU.Round(time.Millisecond), micro(f.RouteCPU), micro(f.RouteTime), micro(f.EndpointCPU))
 		}
@@ -84,11 +89,16 @@ func (r results) tables(w io.Writer) {
 	}
 	if len(r.Streams) > 0 {
 		_, _ = fmt.Fprintf(w, "\n## Proxies on one control plane\n\n")
-		row(w, "proxies", "Gateways", "routes", "all have everything after", "CPU for that", "KiB a stream", "CPU while idle", "endpoint change acknowledged by all", "slowest", "CPU for that")
+		row(
+			w, "proxies", "Gateways", "routes", "all have everything after", "CPU for that", "KiB a stream", "CPU while idle",
+			"endpoint change acknowledged by all", "slowest", "CPU for that",
+		)
 		row(w, "---", "---", "---", "---", "---", "---", "---", "---", "---", "---")
 		for _, s := range r.Streams {
 			row(w, s.Proxies, s.Gateways, s.Routes, s.Connected.Round(10*time.Millisecond), s.ConnectedCPU.Round(10*time.Millisecond), s.Memory>>10,
-				fmt.Sprintf("%.1f %%", s.IdleCPU*100), s.Typical.Round(time.Millisecond), s.Slowest.Round(time.Millisecond), s.CPU.Round(time.Millisecond))
+				fmt.Sprintf(
+					"%.1f %%", s.IdleCPU*100,
+				), s.Typical.Round(time.Millisecond), s.Slowest.Round(time.Millisecond), s.CPU.Round(time.Millisecond))
 		}
 	}
 }

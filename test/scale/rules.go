@@ -30,7 +30,8 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// hostFigures is what a host of that many rules serves on one thread of Envoy when the last rule is asked for, as a list and as it is translated: requests in a second and processor time of Envoy for each.
+// hostFigures is what a host of that many rules serves on one thread of Envoy when the last rule is asked for, as a list and as it is
+// translated: requests in a second and processor time of Envoy for each.
 type hostFigures struct {
 	Rules            int
 	Tree             bool
@@ -50,7 +51,9 @@ func measureHosts(ctx context.Context, sizes []int, rounds int, load time.Durati
 	hosts := make([]*routev3.VirtualHost, 0, 2*len(sizes))
 	for i, n := range sizes {
 		list, form, took := hostOf(n)
-		results[i] = hostFigures{Rules: n, Tree: form.GetMatcher() != nil, ListBytes: proto.Size(list), Bytes: proto.Size(form), Translation: took}
+		results[i] = hostFigures{
+			Rules: n, Tree: form.GetMatcher() != nil, ListBytes: proto.Size(list), Bytes: proto.Size(form), Translation: took,
+		}
 		hosts = append(hosts, list, form)
 	}
 	e, err := startEnvoy(ctx, binary, hosts)
@@ -84,7 +87,7 @@ func lastPath(rules int) string { return fmt.Sprintf("/service/path-%d", rules-1
 
 // hostOf is a host with that many rules as a list, and as it is translated.
 func hostOf(rules int) (list, form *routev3.VirtualHost, took time.Duration) {
-	host := ir.VirtualHost{Table: "t", Domain: fmt.Sprintf("tree-%d", rules)}
+	host := ir.VirtualHost{Domain: fmt.Sprintf("tree-%d", rules)}
 	for i := range rules {
 		host.Rules = append(host.Rules, ir.Rule{
 			Name:  fmt.Sprintf("HTTPRoute/apps/route-%d/0/0", i),
@@ -98,7 +101,7 @@ func hostOf(rules int) (list, form *routev3.VirtualHost, took time.Duration) {
 	list = &routev3.VirtualHost{Name: "list", Domains: []string{fmt.Sprintf("list-%d", rules)}}
 	list.Name = list.Domains[0]
 	for i := range host.Rules {
-		one, _ := routetranslate.VirtualHost(ir.VirtualHost{Table: "t", Domain: host.Domain, Rules: host.Rules[i : i+1]})
+		one, _ := routetranslate.VirtualHost(ir.VirtualHost{Domain: host.Domain, Rules: host.Rules[i : i+1]})
 		list.Routes = append(list.Routes, one.GetRoutes()...)
 	}
 	return list, form, took
@@ -120,7 +123,9 @@ func startEnvoy(ctx context.Context, binary string, hosts []*routev3.VirtualHost
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for Envoy: %w", err)
 	}
-	text, err := protojson.Marshal(&bootstrapv3.Bootstrap{StaticResources: &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{serving(port, hosts)}}})
+	text, err := protojson.Marshal(&bootstrapv3.Bootstrap{StaticResources: &bootstrapv3.Bootstrap_StaticResources{
+		Listeners: []*listenerv3.Listener{serving(port, hosts)},
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("write Envoy's configuration: %w", err)
 	}
@@ -128,8 +133,10 @@ func startEnvoy(ctx context.Context, binary string, hosts []*routev3.VirtualHost
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		return nil, fmt.Errorf("write Envoy's configuration: %w", err)
 	}
-	//nolint:gosec // the path of the binary is what whoever runs the command chooses
-	e := &envoy{port: port, directory: directory, process: exec.Command(binary, "--config-path", config, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "error")}
+	//nolint:gosec // the path of the binary is what the user of the command chooses
+	e := &envoy{port: port, directory: directory, process: exec.Command(
+		binary, "--config-path", config, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "error",
+	)}
 	e.process.Stderr = os.Stderr
 	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := e.process.Start(); err != nil {
@@ -160,7 +167,9 @@ func (e *envoy) load(ctx context.Context, host, path string, how time.Duration) 
 	before, start := e.processorTime(), time.Now()
 	var output bytes.Buffer
 	//nolint:gosec // the arguments are our own
-	wrk := exec.CommandContext(ctx, "wrk", "-t1", "-c16", "-d"+how.String(), "-H", "Host: "+host, fmt.Sprintf("http://127.0.0.1:%d%s", e.port, path))
+	wrk := exec.CommandContext(ctx, "wrk", "-t1", "-c16", "-d"+how.String(), "-H", "Host: "+host, fmt.Sprintf(
+		"http://127.0.0.1:%d%s", e.port, path,
+	))
 	wrk.Stdout = &output
 	if err := wrk.Run(); err != nil {
 		return 0, 0, fmt.Errorf("send load with wrk: %w", err)

@@ -31,13 +31,15 @@ type crowd struct {
 	Watched string
 }
 
-// What the process says, one word a line: when every proxy has everything, and whenever all have acknowledged one more version of the watched assignment.
+// What the process says, one word a line: when every proxy has everything, and whenever all have acknowledged one more version of the
+// watched assignment.
 const (
-	everybodyReady = "ready"
-	everybodyHas   = "acknowledged"
+	allReady = "ready"
+	allAcked = "acknowledged"
 )
 
-// simulate stands for proxies, each with a connection and a delta ADS stream of its own on which it asks as Envoy does, until its input ends.
+// simulate stands for proxies, each with a connection and a delta ADS stream of its own on which it asks as Envoy does, until its input
+// ends.
 func simulate(in io.Reader, out io.Writer) error {
 	var c crowd
 	reader := bufio.NewReader(in)
@@ -79,7 +81,7 @@ func (t *tally) becameReady() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ready++; t.ready == t.proxies {
-		_, _ = fmt.Fprintln(t.out, everybodyReady)
+		_, _ = fmt.Fprintln(t.out, allReady)
 	}
 }
 
@@ -88,7 +90,7 @@ func (t *tally) acknowledged(version string) {
 	defer t.mu.Unlock()
 	if t.versions[version]++; t.versions[version] == t.proxies {
 		delete(t.versions, version)
-		_, _ = fmt.Fprintln(t.out, everybodyHas)
+		_, _ = fmt.Fprintln(t.out, allAcked)
 	}
 }
 
@@ -108,13 +110,17 @@ type simulated struct {
 
 func (p *simulated) run() error {
 	gateway := p.number % p.Gateways
-	connection, err := grpc.NewClient(p.Address, grpc.WithTransportCredentials(p.security), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(256<<20)))
+	connection, err := grpc.NewClient(
+		p.Address, grpc.WithTransportCredentials(p.security), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(256<<20)),
+	)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	pod := pod(gateway, p.number/p.Gateways)
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "authorization", "Bearer "+token(gateway, pod))
-	if p.stream, err = discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx, grpc.WaitForReady(true)); err != nil {
+	if p.stream, err = discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(
+		ctx, grpc.WaitForReady(true),
+	); err != nil {
 		return fmt.Errorf("open a stream: %w", err)
 	}
 	p.missing, p.subscribed = map[string]bool{}, map[string]bool{}

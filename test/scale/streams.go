@@ -26,25 +26,27 @@ import (
 // streamFigures is what many proxies of one control plane cost, and how soon they have a change.
 type streamFigures struct {
 	Proxies, Routes, Gateways int
-	// Connected is how long it takes until all have everything after the first has connected, and ConnectedCPU what the control plane needs for it.
+	// Connected is how long it takes until all have everything after the first has connected, and ConnectedCPU what the control plane
+	// needs for it.
 	Connected, ConnectedCPU time.Duration
 	// Memory is what each stream needs while nothing happens: heap and stacks. It means something only if nothing else runs in the process.
 	Memory uint64
 	// IdleCPU is the part of a processor that all of them need while nothing happens.
 	IdleCPU float64
-	// Typical and Slowest are how long it takes until all have acknowledged one changed assignment, and CPU what the control plane needs for it.
+	// Typical and Slowest are how long it takes until all have acknowledged one changed assignment, and CPU what the control plane needs
+	// for it.
 	Typical, Slowest, CPU time.Duration
 }
 
 const (
 	endpointChanges = 20
 	idleTime        = 5 * time.Second
-	// patience is how long proxies may take for anything.
-	patience = 2 * time.Minute
+	// probeTimeout is how long proxies may take for anything.
+	probeTimeout = 2 * time.Minute
 )
 
 // measureStreams lets that many proxies in.
-func measureStreams(ctx context.Context, s site, proxies int) (streamFigures, error) {
+func measureStreams(ctx context.Context, s scenario, proxies int) (streamFigures, error) {
 	f := streamFigures{Proxies: proxies, Routes: s.Routes, Gateways: s.Gateways}
 	p := newPlane(s, proxies)
 	s.each(p.pipeline.Put)
@@ -66,7 +68,7 @@ func measureStreams(ctx context.Context, s site, proxies int) (streamFigures, er
 		return f, err
 	}
 	defer crowd.dismiss()
-	if err := crowd.await(everybodyReady); err != nil {
+	if err := crowd.await(allReady); err != nil {
 		return f, err
 	}
 	f.Connected, f.ConnectedCPU = time.Since(start), processorTime()-cpu
@@ -80,13 +82,13 @@ func measureStreams(ctx context.Context, s site, proxies int) (streamFigures, er
 }
 
 // change moves the endpoints of the Service that all use, several times.
-func (f *streamFigures) change(p *plane, s site, crowd *gathered) error {
+func (f *streamFigures) change(p *plane, s scenario, crowd *gathered) error {
 	var times []time.Duration
 	cpu := processorTime()
 	for i := range endpointChanges {
 		start := time.Now()
 		p.pipeline.Put(s.slice(0, i+1))
-		if err := crowd.await(everybodyHas); err != nil {
+		if err := crowd.await(allAcked); err != nil {
 			return err
 		}
 		times = append(times, time.Since(start))
@@ -99,7 +101,7 @@ func (f *streamFigures) change(p *plane, s site, crowd *gathered) error {
 
 // watched is the name of the assignment of the first Service.
 func watched() string {
-	return ir.Backend{Object: ir.Name{Namespace: namespace, Name: name("service", 0)}, Port: port}.EndpointsName()
+	return ir.Endpoints{Object: ir.Name{Namespace: namespace, Name: name("service", 0)}, Port: port}.String()
 }
 
 var settings = render.Settings{SystemNamespace: "gatewright-system"}
@@ -132,15 +134,15 @@ type fixed struct{ authority *pki.Authority }
 // Authority implements [pki.Source].
 func (f fixed) Authority() *pki.Authority { return f.authority }
 
-// observer tells the keeper of proofs what proxies have, as in production.
+// observer tells the tracker what proxies have, as in production.
 type observer struct{ *plane }
 
-func (o observer) Connected(i xds.Identity)           { o.proofs.Connected(i) }
-func (o observer) Disconnected(i xds.Identity)        { o.proofs.Disconnected(i) }
-func (o observer) Holds(i xds.Identity, state string) { o.proofs.Holds(i, state) }
-func (o observer) Leaves(i xds.Identity)              { o.proofs.Leaves(i) }
-func (o observer) Refused(i xds.Identity, r xds.Refusal) {
-	o.pipeline.Refused(i, r)
+func (o observer) Connected(i xds.Identity)           { o.tracker.Connected(i) }
+func (o observer) Disconnected(i xds.Identity)        { o.tracker.Disconnected(i) }
+func (o observer) Holds(i xds.Identity, state string) { o.tracker.Holds(i, state) }
+func (o observer) Leaves(i xds.Identity)              { o.tracker.Leaves(i) }
+func (o observer) NACKed(i xds.Identity, r xds.NACK) {
+	o.pipeline.NACKed(i, r)
 }
 
 // tokens believes what a token says.
@@ -153,7 +155,7 @@ func token(gateway int, pod string) string {
 // Authenticate implements [xds.Authenticator].
 func (tokens) Authenticate(_ context.Context, token string) (xds.Proof, error) {
 	gateway, pod, _ := strings.Cut(token, "|")
-	return xds.Proof{Identity: xds.Identity{Gateway: gateway, Pod: pod}, Expires: time.Now().Add(24 * time.Hour)}, nil
+	return xds.Proof{Identity: xds.Identity{Group: xds.GroupID(ir.ParseName(gateway)), Pod: pod}, Expires: time.Now().Add(24 * time.Hour)}, nil
 }
 
 // gathered is the process that stands for the proxies.
@@ -192,7 +194,7 @@ var errGone = errors.New("the process of the proxies has ended")
 
 // await waits for a word.
 func (g *gathered) await(word string) error {
-	late := time.After(patience)
+	late := time.After(probeTimeout)
 	for {
 		select {
 		case said, ok := <-g.words:
@@ -203,7 +205,7 @@ func (g *gathered) await(word string) error {
 				return nil
 			}
 		case <-late:
-			return fmt.Errorf("the proxies have not said %q within %s", word, patience)
+			return fmt.Errorf("the proxies have not said %q within %s", word, probeTimeout)
 		}
 	}
 }

@@ -10,16 +10,18 @@ import (
 	"time"
 )
 
-// order is what a process that measures a site is told first. Profile has it look at what the heap consists of, and at nothing else: looking takes time.
+// order is what a process that measures a scenario is told first. Profile has it look at what the heap consists of, and at nothing
+// else: looking takes time.
 type order struct {
-	Site    site
-	Profile bool
+	Scenario scenario
+	Profile  bool
 }
 
-// turns is how often each site has its turn. The machine may be busy with something else at times; sites that take turns all see the same of it.
+// turns is how often each scenario has its turn. The machine may be busy with something else at times; scenarios that take turns all
+// see the same of it.
 const turns = 5
 
-// attend builds a site, says what it took, and then makes as many changes as it is told, each time it is told.
+// attend builds a scenario, says what it took, and then makes as many changes as it is told, each time it is told.
 func attend(in io.Reader, out io.Writer) error {
 	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
 	var o order
@@ -28,9 +30,9 @@ func attend(in io.Reader, out io.Writer) error {
 	}
 	if o.Profile {
 		runtime.MemProfileRate = profileRate
-		return answers.Encode(figures{Holdings: profile(o.Site)})
+		return answers.Encode(figures{Holdings: profile(o.Scenario)})
 	}
-	subject, f := build(o.Site)
+	subject, f := build(o.Scenario)
 	if err := answers.Encode(f); err != nil {
 		return fmt.Errorf("say what was measured: %w", err)
 	}
@@ -47,7 +49,7 @@ func attend(in io.Reader, out io.Writer) error {
 	}
 }
 
-// station is a process that measures a site.
+// station is a process that measures a scenario.
 type station struct {
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -111,17 +113,17 @@ func (s *station) figures() figures {
 	return f
 }
 
-// measureInTurn measures sites, each in a process of its own so that what was measured before leaves no trace in its memory.
-func measureInTurn(sites []site, edits int) ([]figures, error) {
+// measureInTurn measures scenarios, each in a process of its own so that what was measured before leaves no trace in its memory.
+func measureInTurn(scenarios []scenario, edits int) ([]figures, error) {
 	var stations []*station
 	defer func() {
 		for _, s := range stations {
 			s.close()
 		}
 	}()
-	for _, s := range sites {
+	for _, s := range scenarios {
 		progress("build %d routes of %d Gateways", s.Routes, s.Gateways)
-		opened, err := open(order{Site: s})
+		opened, err := open(order{Scenario: s})
 		if err != nil {
 			return nil, err
 		}
@@ -144,10 +146,10 @@ func measureInTurn(sites []site, edits int) ([]figures, error) {
 	return all, nil
 }
 
-// profileApart says what the heap of a site consists of.
-func profileApart(s site) ([]holding, error) {
+// profileApart says what the heap of a scenario consists of.
+func profileApart(s scenario) ([]holding, error) {
 	progress("see what the heap consists of")
-	opened, err := open(order{Site: s, Profile: true})
+	opened, err := open(order{Scenario: s, Profile: true})
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ const (
 	// report has Kubernetes say which proxies of Gateway N are ready.
 	report = "report"
 
-	// What arrives: an event at replica N; the last one again; all of a kind at once, each object as it is now; a call of replica N at the
-	// API server, or its failure.
+	// What arrives: an event at replica N; the last one again; all of a kind, each object as it is now, one by one or together; a call of
+	// replica N at the API server, or its failure.
 	watch, duplicate, relist = "watch", "duplicate", "relist"
 	handle, fail             = "handle", "fail"
 	// assign has the endpoints lane of replica N reach the cache.
@@ -43,12 +43,15 @@ const (
 	cut, notice, connect, cutPeer      = "cut", "notice", "connect", "cut-peer"
 	pause, resume, crash, startReplica = "pause", "resume", "crash", "start"
 	restartProxy                       = "restart-proxy"
-	// elect gives the lease to replica N, or to nobody if it is -1.
+	// elect gives the lease to replica N, or takes it from all if it is -1.
 	elect = "elect"
 
 	// sleep lets N milliseconds pass. settle lets everything arrive and checks what holds at rest.
 	sleep, settle = "sleep", "settle"
 )
+
+// together as M of relist has all events be one batch.
+const together = 1
 
 func (a Action) String() string {
 	s := fmt.Sprintf("%s %d %d", a.Verb, a.N, a.M)

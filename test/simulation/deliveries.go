@@ -5,6 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing/synctest"
+
+	runtimeclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 var errUnavailable = errors.New("the API server does not answer")
@@ -36,7 +41,8 @@ func (s *simulation) repeatEvent(a Action) bool {
 	return true
 }
 
-// deliverAll has a watch begin anew: of each object only the newest version arrives.
+// deliverAll has a watch begin anew: of each object only the newest version arrives. Either each has its effect before the next,
+// or all arrive while the configuration lane is busy with something that changes nothing, and are one batch.
 func (s *simulation) deliverAll(a Action) bool {
 	r := s.running(a.N)
 	if r == nil || len(r.pending[a.Kind]) < 2 {
@@ -49,8 +55,16 @@ func (s *simulation) deliverAll(a Action) bool {
 	}
 	r.pending[a.Kind] = nil
 	delete(r.last, a.Kind)
+	arrived := s.wait
+	if a.M == together {
+		arrived = synctest.Wait
+		same := ref{store.Namespace, namespace}
+		r.observe(event{ref: same, object: as[runtimeclient.Object](r.view[same])})
+		arrived()
+	}
 	for _, what := range slices.SortedFunc(maps.Keys(newest), func(a, b ref) int { return strings.Compare(a.key, b.key) }) {
 		r.observe(newest[what])
+		arrived()
 	}
 	return true
 }
@@ -99,7 +113,7 @@ func (s *simulation) introduce(a Action) bool {
 			others = append(others, other.name)
 		}
 	}
-	r.follower.Follow(others)
+	r.peerClient.Follow(others)
 	return true
 }
 

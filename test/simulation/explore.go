@@ -55,7 +55,9 @@ func Try(actions []Action) Node {
 	if s.problem == "" {
 		s.perform(Action{Verb: settle})
 	}
-	n.Result = Result{Config: small, Actions: append(append([]Action{{Verb: settle}}, actions...), Action{Verb: settle}), Log: s.log, Problem: s.problem}
+	n.Result = Result{Config: small, Actions: append(append(
+		[]Action{{Verb: settle}}, actions...,
+	), Action{Verb: settle}), Log: s.log, Problem: s.problem}
 	return n
 }
 

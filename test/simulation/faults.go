@@ -94,7 +94,7 @@ func (s *simulation) startAgain(a Action) bool {
 	return true
 }
 
-// moveLease gives the lease to another replica, or to nobody.
+// moveLease gives the lease to another replica, or to none.
 func (s *simulation) moveLease(a Action) bool {
 	if a.N == s.leader || a.N >= 0 && s.running(a.N) == nil {
 		return false

@@ -159,8 +159,8 @@ func (s *simulation) ports(g int) []int {
 	return ports
 }
 
-// programmed is the condition that says what proxies have of a route, nil if there is none.
-func programmed(r *gwv1.HTTPRoute) *metav1.Condition {
+// programmedCondition is the condition that says what proxies have of a route, nil if there is none.
+func programmedCondition(r *gwv1.HTTPRoute) *metav1.Condition {
 	for _, parent := range r.Status.Parents {
 		for i := range parent.Conditions {
 			if parent.Conditions[i].Type == outcome.RouteProgrammed {
@@ -173,14 +173,14 @@ func programmed(r *gwv1.HTTPRoute) *metav1.Condition {
 
 // programmedGeneration is the generation that is Programmed, 0 if none is.
 func programmedGeneration(r *gwv1.HTTPRoute) int64 {
-	if c := programmed(r); c != nil && c.Status == metav1.ConditionTrue {
+	if c := programmedCondition(r); c != nil && c.Status == metav1.ConditionTrue {
 		return c.ObservedGeneration
 	}
 	return 0
 }
 
 func programmedIs(r *gwv1.HTTPRoute) string {
-	c := programmed(r)
+	c := programmedCondition(r)
 	if c == nil {
 		return "nothing"
 	}

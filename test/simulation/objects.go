@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
-	"github.com/gatewright/gatewright/internal/worldtest"
+	classresolve "github.com/gatewright/gatewright/internal/resolve/class"
+	"github.com/gatewright/gatewright/internal/xds"
 	"github.com/gatewright/gatewright/test/simulation/model"
 )
 
@@ -26,6 +27,11 @@ const (
 
 // gateways are the names that Gateways may have. Everything that belongs to one has its name in its own.
 var gateways = []string{"one", "two"}
+
+// groupOf is the group of a Gateway's proxies.
+func groupOf(gateway int) xds.GroupID {
+	return xds.GroupID{Namespace: namespace, Name: gateways[gateway]}
+}
 
 // slot is a place for a route: at most one object at a time, always with the same hostname.
 type slot struct {
@@ -50,7 +56,9 @@ func meta(name string) metav1.ObjectMeta {
 }
 
 func newClass() *gwv1.GatewayClass {
-	return &gwv1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class, UID: class, Generation: 1}, Spec: gwv1.GatewayClassSpec{ControllerName: gateway.ControllerName}}
+	return &gwv1.GatewayClass{ObjectMeta: metav1.ObjectMeta{
+		Name: class, UID: class, Generation: 1,
+	}, Spec: gwv1.GatewayClassSpec{ControllerName: classresolve.ControllerName}}
 }
 
 func newNamespace() *corev1.Namespace {
@@ -76,7 +84,7 @@ func newGateway(g, listeners int) *gwv1.Gateway {
 }
 
 func newSecret(g, version int) *corev1.Secret {
-	pair := worldtest.KeyPairs()[version%2]
+	pair := fuzzobjects.KeyPairs()[version%2]
 	return &corev1.Secret{
 		ObjectMeta: meta(secretName(g)), Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]},

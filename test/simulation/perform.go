@@ -16,13 +16,15 @@ func init() {
 		report: (*simulation).reportReady,
 
 		watch: (*simulation).deliverEvent, duplicate: (*simulation).repeatEvent, relist: (*simulation).deliverAll,
-		handle: (*simulation).handleCall, fail: (*simulation).failCall, assign: (*simulation).deliverAssignments, members: (*simulation).introduce,
+		handle: (*simulation).handleCall, fail: (*simulation).failCall, assign: (*simulation).deliverAssignments,
+		members: (*simulation).introduce,
 
 		request1: (*simulation).deliverRequest, response1: (*simulation).deliverResponse,
 		peerRequest1: (*simulation).deliverPeerRequest, peerResponse1: (*simulation).deliverPeerResponse,
 
 		cut: (*simulation).cutProxy, notice: (*simulation).noticeCut, connect: (*simulation).connectProxy, cutPeer: (*simulation).cutReplicas,
-		pause: (*simulation).pauseReplica, resume: (*simulation).resumeReplica, crash: (*simulation).crashReplica, startReplica: (*simulation).startAgain,
+		pause: (*simulation).pauseReplica, resume: (*simulation).resumeReplica, crash: (*simulation).crashReplica,
+		startReplica: (*simulation).startAgain,
 		restartProxy: (*simulation).restartEnvoy, elect: (*simulation).moveLease,
 		sleep: (*simulation).pass, settle: (*simulation).rest,
 	}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
-	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -17,12 +15,13 @@ import (
 	runtimeclient "sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/peers"
 	"github.com/gatewright/gatewright/internal/pipeline"
-	"github.com/gatewright/gatewright/internal/proof"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/programmed"
+	classresolve "github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/status"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
@@ -31,14 +30,13 @@ import (
 // replica is a control plane as it is assembled in production, but for informers, fleets and leader election, which the scheduler stands
 // for.
 type replica struct {
-	name     string
-	cache    *xds.Cache
-	proofs   *proof.Keeper
-	pipeline *pipeline.Pipeline
-	board    *peers.Board
-	follower *peers.Follower
-	server   *xds.Server
-	writer   *status.Writer
+	name       string
+	cache      *xds.Cache
+	tracker    *convergence.Tracker
+	pipeline   *pipeline.Pipeline
+	peerServer *peers.Server
+	peerClient *peers.Client
+	writer     *status.Writer
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -48,6 +46,10 @@ type replica struct {
 	paused bool
 	// lost says that the lease was lost while the replica was paused.
 	lost bool
+	// started says that the lanes run on their own.
+	started bool
+	// streams counts those of proxies.
+	streams int
 
 	// pending are the events that have not arrived, by kind: each kind has a watch of its own. last is the last one that did.
 	pending map[store.Kind][]event
@@ -62,8 +64,10 @@ type replica struct {
 	calls []*call
 	// assignments are what the pipeline has handed out and the cache has not taken.
 	assignments []map[string]*xds.Resource
-	// news is what the board has not heard.
-	news []news
+	// turns are what goroutines of the replica wait with until everything is at rest, and wake says that there is one. Without it nothing
+	// waits.
+	turns []turn
+	wake  func()
 	// peers are the streams to other replicas, by name.
 	peers map[string]*link
 	// open opens a stream to another replica.
@@ -82,25 +86,26 @@ func (c *call) name() string { return string(kindOf(c.object)) + "/" + c.object.
 // writers is as many as there are objects with a status, so that all writes are under way together.
 const writers = 12
 
-func newReplica(ctx context.Context, name string, open func(context.Context, *replica, string) (*link, error)) *replica {
+func newReplica(ctx context.Context, name string, open func(context.Context, *replica, string) (*link, error), wake func()) *replica {
 	r := &replica{
-		name: name, cache: xds.NewCache(), pending: map[store.Kind][]event{}, last: map[store.Kind]event{}, view: map[ref]runtimeclient.Object{}, decisions: map[string]decision{},
-		peers: map[string]*link{}, open: open,
+		name: name, cache: xds.NewCache(), pending: map[store.Kind][]event{}, last: map[store.Kind]event{},
+		view: map[ref]runtimeclient.Object{}, decisions: map[string]decision{},
+		peers: map[string]*link{}, open: open, wake: wake,
 	}
 	r.ctx, r.stop = context.WithCancel(ctx)
 	log := slog.New(slog.DiscardHandler)
 	r.writer = status.NewWriter(status.Options{
-		Reader: reader{r}, Client: statusClient{r}, Controller: gateway.ControllerName, Log: log, Metrics: unregistered{}, Workers: writers,
+		Reader: reader{r}, Client: statusClient{r}, Controller: classresolve.ControllerName, Log: log, Metrics: unregistered{}, Workers: writers,
 	})
-	r.proofs = proof.New(statuses{r.writer, r}, unregistered{})
-	r.board = peers.NewBoard(log)
+	r.tracker = convergence.New(unregistered{})
+	conditions := programmed.New(r.tracker, statuses{r})
+	r.peerServer = peers.NewServer(log)
 	r.pipeline = pipeline.New(pipeline.Outputs{
-		Proxies: r, Fleets: fleets{r.proofs}, Selectors: selectors{}, Statuses: r.proofs, Proofs: r.proofs, Peers: observer{r},
+		Proxies: r, Fleets: fleets{r.tracker}, Selectors: selectors{}, Statuses: conditions, Convergence: conditions, Peers: offers{r},
 	}, unregistered{}, pipeline.WithLog(slog.New(loud{log.Handler()})))
-	r.server = xds.NewServer(r.cache, nil, log, unregistered{}, observer{r})
-	r.server.ServePeers(r.board, peers.TypeURL)
-	r.follower = peers.NewFollower(peers.Options{
-		Open: r.openPeer, Listener: r.proofs, Wants: r.cache.Wants, Refused: r.pipeline.Refused, Offered: r.pipeline.Offered, Node: name, Log: log,
+	heard := peerNews{r}
+	r.peerClient = peers.NewClient(peers.Options{
+		Open: r.openPeer, Listener: heard, Wants: r.cache.Wants, NACKed: heard.nacked, Offered: heard.offered, Node: name, Log: log,
 	})
 	return r
 }
@@ -130,7 +135,8 @@ func (r *replica) start(objects map[ref]runtimeclient.Object) {
 	r.pipeline.Start()
 	r.applyEndpoints()
 	r.cache.Open()
-	for _, run := range []func(context.Context){r.pipeline.Run, r.proofs.Run, r.board.Run, r.follower.Run} {
+	r.started = true
+	for _, run := range []func(context.Context){r.pipeline.Run, r.tracker.Run, r.peerServer.Run, r.peerClient.Run} {
 		go run(r.ctx)
 	}
 }
@@ -150,7 +156,7 @@ func (r *replica) observe(e event) {
 	}
 	if e.kind == store.EndpointSlice {
 		slice, _ := e.object.(*discoveryv1.EndpointSlice)
-		r.proofs.Endpoints(e.key, slice)
+		r.tracker.Endpoints(e.key, slice)
 	}
 	change := store.Change{Kind: e.kind, Key: e.key}
 	if e.object != nil {
@@ -159,30 +165,31 @@ func (r *replica) observe(e event) {
 	r.pipeline.Put(change)
 }
 
-// Apply implements [pipeline.Proxies].
-func (r *replica) Apply(changes []xds.Change) map[string]string { return r.cache.Apply(changes) }
-
-// ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints
-// follow.
-func (r *replica) ApplyEndpoints(changes map[string]*xds.Resource) {
-	if len(changes) == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.assignments = append(r.assignments, changes)
-}
-
 // applyEndpoints has the cache take the oldest assignments, and returns false if there are none.
 func (r *replica) applyEndpoints() bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(r.assignments) == 0 {
+		r.mu.Unlock()
 		return false
 	}
-	r.cache.ApplyEndpoints(r.assignments[0])
+	oldest := r.assignments[0]
 	r.assignments = r.assignments[1:]
+	r.mu.Unlock()
+	r.cache.ApplyEndpoints(oldest)
 	return true
+}
+
+// newServer serves one stream. Each has an observer of its own: a proxy may have two for a while.
+func (r *replica) newServer(stream int) *xds.Server {
+	server := xds.NewServer(r.cache, nil, slog.New(slog.DiscardHandler), unregistered{}, observer{r, stream})
+	server.ServePeers(r.peerServer, peers.TypeURL)
+	return server
+}
+
+// serve serves a stream until it ends.
+func (r *replica) serve(client xds.Identity, stream int, l *link) {
+	_ = r.newServer(stream).ServeStream(client, l)
+	l.cancel()
 }
 
 // lead has the replica write status until it resigns.
@@ -199,7 +206,7 @@ func (r *replica) follow() {
 	}
 }
 
-// takeCall is a write that somebody still waits for, nil if there is none. Of several it is the one whose object comes first, whichever was
+// takeCall is a write that a caller still waits for, nil if there is none. Of several it is the one whose object comes first, whichever was
 // made first: the replica goes through maps.
 func (r *replica) takeCall(take, abandoned bool) *call {
 	r.mu.Lock()
@@ -244,91 +251,20 @@ func (r *replica) peerLink(address string) *link {
 	return nil
 }
 
-// observer tells the parts of a replica what its proxies do, as in production. The board hears of it at the end of the step, so that what
-// it shows together does not depend on which goroutine was faster.
-type observer struct{ *replica }
+// fleets tells the tracker which Service leads to the proxies of a Gateway.
+type fleets struct{ tracker *convergence.Tracker }
 
-// news is something that the board has not heard.
-type news struct {
-	proxy xds.Identity
-	tell  func()
-}
-
-func (o observer) later(p xds.Identity, tell func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.news = append(o.news, news{p, tell})
-}
-
-func (o observer) Connected(p xds.Identity) {
-	o.proofs.Connected(p)
-	o.later(p, func() { o.board.Connected(p) })
-}
-
-func (o observer) Disconnected(p xds.Identity) {
-	o.proofs.Disconnected(p)
-	o.later(p, func() { o.board.Disconnected(p) })
-}
-
-func (o observer) Holds(p xds.Identity, state string) {
-	o.proofs.Holds(p, state)
-	o.later(p, func() { o.board.Holds(p, state) })
-}
-
-func (o observer) Leaves(p xds.Identity) {
-	o.proofs.Leaves(p)
-	o.later(p, func() { o.board.Leaves(p) })
-}
-
-// Offer implements [pipeline.Peers].
-func (o observer) Offer(key, refused string, instead []byte) {
-	o.later(xds.Identity{Pod: key}, func() { o.board.Offer(key, refused, instead) })
-}
-
-// Withdraw implements [pipeline.Peers].
-func (o observer) Withdraw(key string) {
-	o.later(xds.Identity{Pod: key}, func() { o.board.Withdraw(key) })
-}
-
-func (o observer) Refused(p xds.Identity, refusal xds.Refusal) {
-	o.pipeline.Refused(p, refusal)
-	o.later(p, func() { o.board.Refused(p, refusal) })
-}
-
-// tellBoard passes on what the board has not heard, one proxy after the other.
-func (r *replica) tellBoard() {
-	r.mu.Lock()
-	all := r.news
-	r.news = nil
-	r.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b news) int {
-		return strings.Compare(a.proxy.Gateway+"/"+a.proxy.Pod, b.proxy.Gateway+"/"+b.proxy.Pod)
-	})
-	for _, n := range all {
-		n.tell()
-		synctest.Wait()
-	}
-}
-
-// fleets tells the proofs which Service leads to the proxies of a Gateway.
-type fleets struct{ proofs *proof.Keeper }
-
-func (f fleets) Set(g ir.Gateway)  { f.proofs.Fleet(g, store.Key(g.FleetNamespace(), g.Fleet.Name)) }
-func (f fleets) Hold(g ir.Gateway) { f.Set(g) }
+func (f fleets) Set(g ir.Gateway)    { f.tracker.Fleet(g, store.Key(g.FleetNamespace(), g.Fleet.Name)) }
+func (f fleets) Freeze(g ir.Gateway) { f.Set(g) }
 
 func (f fleets) Release(name ir.Name, _ ir.Fleet) { f.Delete(name) }
-func (f fleets) Delete(name ir.Name)              { f.proofs.Fleet(ir.Gateway{Name: name}, "") }
+func (f fleets) Delete(name ir.Name)              { f.tracker.Fleet(ir.Gateway{Name: name}, "") }
 
 type selectors struct{}
 
-func (selectors) Set(ir.Selector)         {}
-func (selectors) Release(ir.Name, string) {}
-func (selectors) Delete(ir.Name)          {}
-
-type statuses struct {
-	*status.Writer
-	*replica
-}
+func (selectors) Set(ir.Selector)                  {}
+func (selectors) Release(ir.BackendTarget, string) {}
+func (selectors) Delete(ir.BackendTarget)          {}
 
 // decision is that a generation of a route is Programmed, and which proxies were ready then. Others may become ready before it is written.
 type decision struct {
@@ -336,15 +272,12 @@ type decision struct {
 	ready      []string
 }
 
-func (s statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
-	s.decide(key, o)
-	s.Writer.SetRoute(kind, key, o)
-}
-
 // decide notes when it is found that a route is Programmed.
 func (r *replica) decide(key string, o outcome.Route) {
 	live := slices.ContainsFunc(o.Parents, func(p outcome.Parent) bool {
-		return slices.ContainsFunc(p.Conditions, func(c outcome.Condition) bool { return c.Type == outcome.RouteProgrammed && c.State == outcome.True })
+		return slices.ContainsFunc(
+			p.Conditions, func(c outcome.Condition) bool { return c.Type == outcome.RouteProgrammed && c.State == outcome.True },
+		)
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -368,13 +301,6 @@ func (r *replica) forget(proxy string, of func(route string) bool) {
 		d.ready = slices.DeleteFunc(slices.Clone(d.ready), func(name string) bool { return name == proxy })
 		r.decisions[key] = d
 	}
-}
-
-func (s statuses) Forget(kind store.Kind, key string) {
-	s.mu.Lock()
-	delete(s.decisions, key)
-	s.mu.Unlock()
-	s.Writer.Forget(kind, key)
 }
 
 // reader reads from a replica's view.
@@ -436,7 +362,9 @@ type statusWriter struct {
 }
 
 // Patch implements [runtimeclient.SubResourceWriter].
-func (s statusWriter) Patch(ctx context.Context, object runtimeclient.Object, _ runtimeclient.Patch, _ ...runtimeclient.SubResourcePatchOption) error {
+func (s statusWriter) Patch(
+	ctx context.Context, object runtimeclient.Object, _ runtimeclient.Patch, _ ...runtimeclient.SubResourcePatchOption,
+) error {
 	c := &call{ctx: ctx, object: object, done: make(chan error, 1)}
 	s.of.mu.Lock()
 	s.of.calls = append(s.of.calls, c)
@@ -449,7 +377,7 @@ func (s statusWriter) Patch(ctx context.Context, object runtimeclient.Object, _ 
 	}
 }
 
-// unregistered counts nothing that anybody reads.
+// unregistered counts nothing that is read.
 type unregistered struct{}
 
 // Register implements [prometheus.Registerer].

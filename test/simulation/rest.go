@@ -7,7 +7,6 @@ import (
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -131,14 +130,14 @@ func (s *simulation) checkRoute(i int, r *gwv1.HTTPRoute) {
 
 // checkCold compares every replica, and every proxy, with what one that has just started computes.
 func (s *simulation) checkCold() {
-	fresh := newReplica(s.ctx, "cold", s.openPeer)
+	fresh := newReplica(s.ctx, "cold", s.openPeer, nil)
 	for what, object := range s.api.objects {
 		fresh.observe(event{ref: what, object: object})
 	}
 	fresh.pipeline.Start()
 	fresh.applyEndpoints()
 	for g := range s.Gateways {
-		group := store.Key(namespace, gateways[g])
+		group := groupOf(g)
 		cold := fresh.cache.Snapshot(group)
 		for i, r := range s.replicas {
 			if own := r.cache.Snapshot(group); own.State != cold.State {

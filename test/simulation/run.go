@@ -20,8 +20,8 @@ type Result struct {
 
 // Options are what the random mode may use.
 type Options struct {
-	Steps    int
-	Refusals bool
+	Steps int
+	NACKs bool
 	// Ignore has the letters of what need not hold, to look behind what is known.
 	Ignore string
 }
@@ -30,7 +30,7 @@ type Options struct {
 func Random(seed uint64, o Options) Result {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a seed on purpose: what was found can be found again
 	c := configOf(random)
-	c.Refusals, c.Ignore = o.Refusals, o.Ignore
+	c.NACKs, c.Ignore = o.NACKs, o.Ignore
 	s := newSimulation(c)
 	defer s.end()
 	var actions []Action
@@ -91,11 +91,11 @@ func Minimise(r Result, run func(Config, []Action) Result) Result {
 
 // String is the violation and a trace that [ParseTrace] reads.
 func (r Result) String() string {
-	world, err := json.Marshal(r.Config)
+	config, err := json.Marshal(r.Config)
 	if err != nil {
 		panic(err)
 	}
-	text := fmt.Sprintf("%s\nworld %s\n", r.Problem, world)
+	text := fmt.Sprintf("%s\nworld %s\n", r.Problem, config)
 	for _, a := range r.Actions {
 		text += "  " + a.String() + "\n"
 	}
@@ -108,8 +108,8 @@ func ParseTrace(text string) (c Config, actions []Action, err error) {
 	if !found {
 		return c, nil, errors.New("there is no world")
 	}
-	world, rest, _ := strings.Cut(text, "\n")
-	if err := json.Unmarshal([]byte(world), &c); err != nil {
+	config, rest, _ := strings.Cut(text, "\n")
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return c, nil, fmt.Errorf("read the world: %w", err)
 	}
 	for line := range strings.Lines(rest) {

@@ -97,7 +97,8 @@ func (s *simulation) offerArrivals(i int, r *replica, add func(int, Action)) {
 	for _, kind := range kinds(r) {
 		add(40, Action{Verb: watch, N: i, Kind: kind})
 		if len(r.pending[kind]) > 1 {
-			add(4, Action{Verb: relist, N: i, Kind: kind})
+			add(2, Action{Verb: relist, N: i, Kind: kind})
+			add(2, Action{Verb: relist, N: i, M: together, Kind: kind})
 		}
 	}
 	if r.takeCall(false, false) != nil {
@@ -140,7 +141,7 @@ func (s *simulation) offerChanges(random *rand.Rand, add func(int, Action)) {
 		}
 		add(2, Action{Verb: putRoute, N: i, M: random.IntN(services)})
 		add(4, Action{Verb: deleteRoute, N: i})
-		if s.Refusals {
+		if s.NACKs {
 			add(1, Action{Verb: spoilRoute, N: i, M: random.IntN(services)})
 		}
 	}

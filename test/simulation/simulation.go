@@ -32,8 +32,8 @@ type Config struct {
 	Routes []int
 	// Listeners is the mask of the listeners that Gateways have.
 	Listeners int
-	// Refusals says that users may write what proxies refuse.
-	Refusals bool
+	// NACKs says that users may write what proxies reject.
+	NACKs bool
 	// Ignore has the letters of what need not hold.
 	Ignore string
 }
@@ -51,11 +51,13 @@ type simulation struct {
 	// the others are.
 	started   []int
 	strangers []bool
-	// leader holds the lease, -1 if nobody does.
+	// leader holds the lease, -1 if none does.
 	leader  int
 	proxies []*proxy
 	// mu guards replicas for those that are not the scheduler.
 	mu sync.Mutex
+	// woken has something when something waits for its turn.
+	woken chan struct{}
 	// orphans are streams that proxies have left and replicas have not noticed.
 	orphans []*link
 
@@ -83,7 +85,10 @@ type proxy struct {
 }
 
 func newSimulation(c Config) *simulation {
-	s := &simulation{Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}, born: map[*replica]int{}, replaced: map[int]int{}, moved: map[[2]int]bool{}}
+	s := &simulation{
+		Config: c, leader: -1, stamps: map[string]int{}, claims: map[claim]promise{}, born: map[*replica]int{}, replaced: map[int]int{},
+		moved: map[[2]int]bool{}, woken: make(chan struct{}, 1),
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.api = &apiServer{objects: map[ref]runtimeclient.Object{}, notify: s.notify}
 	s.replicas, s.started, s.strangers = make([]*replica, c.Replicas), make([]int, c.Replicas), make([]bool, c.Replicas)
@@ -156,8 +161,7 @@ func versionOf(r *gwv1.HTTPRoute) string { return fmt.Sprintf("%s/%d", r.UID, r.
 func (s *simulation) restart(p *proxy) {
 	s.leave(p)
 	s.undecide(p, func(string) bool { return true })
-	group := store.Key(namespace, gateways[p.gateway])
-	node := &corev3.Node{Id: p.name, Cluster: group}
+	node := &corev3.Node{Id: p.name, Cluster: groupOf(p.gateway).String()}
 	anchor := ""
 	if p.anchored {
 		anchor = anchorScopes
@@ -196,10 +200,8 @@ func (s *simulation) connect(p *proxy, r *replica) {
 	s.undecide(p, func(route string) bool {
 		return slices.ContainsFunc(r.pending[store.HTTPRoute], func(e event) bool { return e.key == route && !e.statusOnly })
 	})
-	go func() {
-		_ = r.server.ServeStream(xds.Identity{Gateway: store.Key(namespace, gateways[p.gateway]), Pod: p.name}, l)
-		l.cancel()
-	}()
+	r.streams++
+	go r.serve(xds.Identity{Group: groupOf(p.gateway), Pod: p.name}, r.streams, l)
 	p.envoy.Connect(l.ask)
 }
 
@@ -224,10 +226,7 @@ func (s *simulation) openPeer(ctx context.Context, from *replica, to string) (*l
 		}
 		l := newLink(r)
 		context.AfterFunc(ctx, l.cancel)
-		go func() {
-			_ = r.server.ServeStream(xds.Identity{Pod: from.name}, l)
-			l.cancel()
-		}()
+		go r.serve(xds.Identity{Pod: from.name}, 0, l)
 		return l, nil
 	}
 	return nil, errCut
@@ -235,7 +234,7 @@ func (s *simulation) openPeer(ctx context.Context, from *replica, to string) (*l
 
 func (s *simulation) startReplica(i int) {
 	s.started[i]++
-	r := newReplica(s.ctx, fmt.Sprintf("replica-%d-%d", i, s.started[i]), s.openPeer)
+	r := newReplica(s.ctx, fmt.Sprintf("replica-%d-%d", i, s.started[i]), s.openPeer, s.wake)
 	r.start(s.api.objects)
 	s.mu.Lock()
 	s.replicas[i] = r
@@ -246,6 +245,7 @@ func (s *simulation) startReplica(i int) {
 	for j := range s.strangers {
 		s.strangers[j] = true
 	}
+	s.wait()
 }
 
 func (s *simulation) crash(i int) {
@@ -307,8 +307,7 @@ func (s *simulation) sleep(d time.Duration) {
 				next = t
 			}
 		}
-		time.Sleep(time.Until(next))
-		s.wait()
+		s.sleepUntil(next)
 		for _, p := range s.proxies {
 			if t := p.envoy.Deadline(); !t.IsZero() && !t.After(next) {
 				s.logf("%s: time passes", p.name)
@@ -318,16 +317,6 @@ func (s *simulation) sleep(d time.Duration) {
 		s.check()
 		if !next.Before(until) {
 			return
-		}
-	}
-}
-
-// wait has everything that has arrived take its effect.
-func (s *simulation) wait() {
-	synctest.Wait()
-	for _, r := range s.replicas {
-		if r != nil {
-			r.tellBoard()
 		}
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gatewright/gatewright/internal/worldtest"
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 )
 
 var (
 	seeds    = flag.Uint64("seeds", 50, "how many seeds to run")
 	first    = flag.Uint64("first", 0, "the first seed")
 	steps    = flag.Int("steps", 150, "how many actions a seed has")
-	refusals = flag.Bool("refusals", true, "whether users write what proxies refuse")
+	nacks    = flag.Bool("nacks", true, "whether users write what proxies reject")
 	failures = flag.Int64("failures", 1, "how many violations to explain before giving up")
 	ignore   = flag.String("ignore", "", "letters of what need not hold, to look behind what is known")
 	trace    = flag.String("perform", "", "a file with a world and actions, as a failure prints them, to perform")
@@ -34,12 +34,12 @@ func bubble(t *testing.T, run func() Result) (r Result) {
 	return r
 }
 
-func options() Options { return Options{Steps: *steps, Refusals: *refusals, Ignore: *ignore} }
+func options() Options { return Options{Steps: *steps, NACKs: *nacks, Ignore: *ignore} }
 
 func TestSeeds(t *testing.T) {
 	t.Parallel()
-	worldtest.KeyPairs()
-	var next atomic.Uint64
+	fuzzobjects.KeyPairs()
+	var next, ended atomic.Uint64
 	var found atomic.Int64
 	next.Store(*first)
 	start := time.Now()
@@ -55,6 +55,9 @@ func TestSeeds(t *testing.T) {
 					found.Add(1)
 					explain(t, seed, r)
 				}
+				if n := ended.Add(1); n%1000 == 0 {
+					t.Logf("%d of %d seeds from %d on in %s", n, *seeds, *first, time.Since(start).Round(time.Second))
+				}
 			}
 		})
 	}
@@ -65,9 +68,9 @@ func TestSeeds(t *testing.T) {
 func explain(t *testing.T, seed uint64, r Result) {
 	t.Helper()
 	t.Logf("seed %d: %s (%d actions); minimising", seed, r.Problem, len(r.Actions))
-	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -refusals=%t -ignore=%q -log\n"+
+	t.Errorf("seed %d: %s\nagain: go test ./simulation -run TestSeeds -first=%d -seeds=1 -steps=%d -nacks=%t -ignore=%q -log\n"+
 		"or write the lines from \"world\" on into a file: go test ./simulation -run TestTrace -v -perform=FILE",
-		seed, minimal(t, r), seed, *steps, *refusals, *ignore)
+		seed, minimal(t, r), seed, *steps, *nacks, *ignore)
 }
 
 // minimal is as short a trace as leads to the same violation.
@@ -110,8 +113,8 @@ func TestTrace(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameTrace(t *testing.T) {
 	t.Parallel()
-	worldtest.KeyPairs()
-	for seed := range uint64(30) {
+	fuzzobjects.KeyPairs()
+	for seed := range uint64(60) {
 		a := bubble(t, func() Result { return Random(seed, options()) })
 		b := bubble(t, func() Result { return Random(seed, options()) })
 		if !slices.Equal(a.Log, b.Log) {

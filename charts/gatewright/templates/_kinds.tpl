@@ -20,8 +20,26 @@
     - xbackends
     - xtelemetrypolicies
   verbs: [list, watch]
+- apiGroups: [inference.networking.k8s.io]
+  resources:
+    - inferencepools
+  verbs: [list, watch]
+- apiGroups: [inference.networking.x-k8s.io]
+  resources:
+    - inferencepoolimports
+  verbs: [list, watch]
+- apiGroups: [multicluster.x-k8s.io]
+  resources:
+    - serviceimports
+  verbs: [list, watch]
 - apiGroups: [gatewright.dev]
   resources:
+    - clienttrafficpolicies
+    - httproutefilters
+    - backends
+    - extensions
+    - backendtrafficpolicies
+    - securitypolicies
     - proxyconfigs
   verbs: [list, watch]
 - apiGroups: [""]
@@ -48,6 +66,21 @@
     - xbackendtrafficpolicies/status
     - xbackends/status
     - xtelemetrypolicies/status
+  verbs: [patch]
+- apiGroups: [inference.networking.k8s.io]
+  resources:
+    - inferencepools/status
+  verbs: [patch]
+- apiGroups: [inference.networking.x-k8s.io]
+  resources:
+    - inferencepoolimports/status
+  verbs: [patch]
+- apiGroups: [gatewright.dev]
+  resources:
+    - clienttrafficpolicies/status
+    - backends/status
+    - backendtrafficpolicies/status
+    - securitypolicies/status
   verbs: [patch]
 {{- end }}
 

@@ -19,7 +19,7 @@
   resources: [pods]
   verbs: [patch]
 {{- end }}
-# Services that select the pods of XBackends, and backends.
+# Services that select the pods of XBackends and InferencePools, and backends.
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, watch, create, patch, delete]
@@ -49,8 +49,8 @@
 {{- define "gatewright.fleetRules" -}}
 # The proxies of each Gateway, applied server-side in the Gateway's namespace. They are removed by the garbage collector with their
 # Gateway, and by Gatewright when the Gateway is given another class, or no longer needs them. ConfigMaps are also read, as authorities.
-# They are watched, and restored when somebody else changes or deletes one.
-# Whoever may create workloads in a namespace can run as any of its ServiceAccounts.
+# They are watched, and restored when another client changes or deletes one.
+# A right to create workloads in a namespace is a right to run as any of its ServiceAccounts.
 - apiGroups: [""]
   resources: [serviceaccounts, configmaps]
   verbs: [get, list, watch, create, patch, delete]
@@ -65,7 +65,8 @@
   verbs: [get, list, watch, create, patch, delete]
 {{- end }}
 
-{{/* The names of what has no namespace. Installations that watch different namespaces, or have different controller names, do not share them. */}}
+{{/* The names of cluster-scoped objects. Installations with other namespaces or controller names do not share them. */}}
 {{- define "gatewright.clusterName" -}}
-{{- if or .Values.watchNamespaces (ne .Values.controllerName "gatewright.dev/gateway-controller") }}gatewright-{{ .Release.Namespace }}{{ else }}gatewright{{ end }}
+{{- $own := ne .Values.controllerName "gatewright.dev/gateway-controller" }}
+{{- if or .Values.watchNamespaces $own }}gatewright-{{ .Release.Namespace }}{{ else }}gatewright{{ end }}
 {{- end }}

@@ -11,71 +11,71 @@ import (
 
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/leaderqueue"
 	"github.com/gatewright/gatewright/internal/pki"
-	"github.com/gatewright/gatewright/internal/tasks"
 )
 
-// ScaleOwner is the name under which Gatewright owns the number of proxies. It says a number, or nothing at all.
+// ScaleOwner is the name under which Gatewright owns the number of proxies. It owns a number, or no field at all.
 const ScaleOwner = render.FieldOwner + "-scale"
 
-// workers is how many fleets are brought to the cluster at once.
+// workers is how many fleets are applied at once.
 const workers = 4
 
 // Config is what an [Applier] works with. All fields but Report are needed.
 type Config struct {
 	Client client.Client
-	// Reader must not be a cache: it is asked for objects that are nobody's business but their owner's, before ours replace them.
+	// Reader must not be a cache: it reads objects that may belong to others, before ours replace them.
 	Reader    client.Reader
 	Settings  render.Settings
 	Authority pki.Source
 	Log       *slog.Logger
-	// Report is told why a Gateway's fleet can not be brought to the cluster, and nil once it has been; once for each change.
+	// Report gets the error for which a Gateway's fleet cannot be applied, and nil once it is applied; once for each change.
 	Report func(gateway ir.Name, problem error)
 }
 
-// Applier brings fleets to the cluster. What is wanted may be said at any time and on every replica; it is done while Start runs.
+// Applier applies fleets. Its methods may be called at any time and on every replica; the work is done while Start runs.
 type Applier struct {
 	Config
-	tasks *tasks.Tasks[ir.Name]
+	queue *leaderqueue.Queue[ir.Name]
 
 	mu     sync.Mutex
 	wanted map[ir.Name]ir.Gateway
-	// released is Gateways that exist and should have no fleet but the one named, which is left as it is.
+	// released are Gateways that exist and need no fleet. The fleet that is named is left as it is.
 	released map[ir.Name]ir.Fleet
-	// fleets is what is known of each fleet in the cluster. One worker at a time has a fleet.
-	fleets map[ir.Name]*fleet
-	stock  stock
-	// synced says that of every Gateway there is something has been said.
+	// fleets is what is known of each fleet in the cluster. One worker at a time uses a fleet.
+	fleets    map[ir.Name]*fleet
+	inventory inventory
+	// synced is true once every existing Gateway was set, held or released.
 	synced bool
 }
 
-// New makes an applier to which nothing has been said yet.
+// New returns an applier without any fleets.
 func New(config Config) *Applier {
 	if config.Report == nil {
 		config.Report = func(ir.Name, error) {}
 	}
 	return &Applier{
-		Config:   config,
-		tasks:    tasks.New[ir.Name]("fleets", workers, config.Log),
-		wanted:   map[ir.Name]ir.Gateway{},
-		released: map[ir.Name]ir.Fleet{},
-		stock:    stock{},
+		Config:    config,
+		queue:     leaderqueue.New[ir.Name]("fleets", workers, config.Log),
+		wanted:    map[ir.Name]ir.Gateway{},
+		released:  map[ir.Name]ir.Fleet{},
+		inventory: inventory{},
 	}
 }
 
-// Set says how a Gateway's fleet should be. It returns at once; a fleet that is already so costs nothing. A fleet that the Gateway had
-// under another name goes when this one serves.
+// Set sets the desired fleet of a Gateway. It returns at once; a fleet that does not change costs nothing. A fleet that the Gateway had
+// under another name is deleted when this one serves.
 func (a *Applier) Set(gateway ir.Gateway) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.released, gateway.Name)
 	a.wanted[gateway.Name] = gateway
-	a.tasks.Add(gateway.Name)
+	a.queue.Add(gateway.Name)
 }
 
-// Hold says that a Gateway has something for a fleet to do, and that nobody knows how it is to be run. A fleet stays as it was last wanted,
+// Freeze is for a Gateway that needs a fleet whose parameters are not known. A fleet stays as it was last wanted,
 // or found; there is no new one.
-func (a *Applier) Hold(gateway ir.Gateway) {
+func (a *Applier) Freeze(gateway ir.Gateway) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if last, ok := a.wanted[gateway.Name]; ok && identityOf(last) == identityOf(gateway) {
@@ -83,17 +83,17 @@ func (a *Applier) Hold(gateway ir.Gateway) {
 	}
 	delete(a.wanted, gateway.Name)
 	a.released[gateway.Name] = gateway.Fleet
-	a.tasks.Add(gateway.Name)
+	a.queue.Add(gateway.Name)
 }
 
-// Release says that a Gateway exists and has nothing for a fleet to do. The fleet of that name stays as it is, with its address, for the
-// Gateway may come to its senses; any other that the Gateway has goes, and an empty name leaves none.
+// Release is for a Gateway that exists and needs no fleet. The fleet of that name stays as it is, with its address, because the Gateway
+// may need it again. Its other fleets are deleted; an empty name leaves none.
 func (a *Applier) Release(gateway ir.Name, fleet ir.Fleet) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.wanted, gateway)
 	a.released[gateway] = fleet
-	a.tasks.Add(gateway)
+	a.queue.Add(gateway)
 }
 
 // Delete forgets a Gateway that is gone. Its objects leave with it where it owns them; others are removed.
@@ -102,85 +102,86 @@ func (a *Applier) Delete(gateway ir.Name) {
 	defer a.mu.Unlock()
 	delete(a.wanted, gateway)
 	delete(a.released, gateway)
-	for fleet := range a.stock[gateway] {
+	for fleet := range a.inventory[gateway] {
 		if fleet.namespace == gateway.Namespace {
-			delete(a.stock[gateway], fleet)
+			delete(a.inventory[gateway], fleet)
 		}
 	}
-	if len(a.stock[gateway]) == 0 {
-		delete(a.stock, gateway)
+	if len(a.inventory[gateway]) == 0 {
+		delete(a.inventory, gateway)
 	}
-	a.tasks.Add(gateway)
+	a.queue.Add(gateway)
 }
 
-// Synced says that something has been said of every Gateway there is. Fleets of others that no Gateway can own are removed from then on.
+// Synced is called once every existing Gateway was set, held or released. From then on, fleets of other Gateways are deleted unless
+// a Gateway owns them.
 func (a *Applier) Synced() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.synced = true
-	for gateway := range a.stock {
-		a.tasks.Add(gateway)
+	for gateway := range a.inventory {
+		a.queue.Add(gateway)
 	}
 }
 
-// Refresh looks at every fleet again; it is for a change of the certificate authority.
+// Refresh queues every fleet again; it is for a change of the certificate authority.
 func (a *Applier) Refresh() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for name := range a.wanted {
-		a.tasks.Add(name)
+		a.queue.Add(name)
 	}
 }
 
-// Start works until the context ends. It can be started again, and then trusts nothing that it knew: another leader may have been at work.
+// Start works until the context ends. It can be started again. It then forgets what it knew, because another leader may have changed it.
 func (a *Applier) Start(ctx context.Context) error {
-	var stocktaking sync.WaitGroup
-	a.tasks.Run(ctx, func() {
-		a.begin()
-		stocktaking.Go(func() { a.takeStock(ctx) })
-	}, a.serve)
-	stocktaking.Wait()
+	var listing sync.WaitGroup
+	a.queue.Run(ctx, func() {
+		a.reset()
+		listing.Go(func() { a.listExisting(ctx) })
+	}, a.reconcile)
+	listing.Wait()
 	return nil
 }
 
-func (a *Applier) begin() {
+func (a *Applier) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.fleets, a.stock = map[ir.Name]*fleet{}, stock{}
+	a.fleets, a.inventory = map[ir.Name]*fleet{}, inventory{}
 	for name := range a.wanted {
-		a.tasks.Add(name)
+		a.queue.Add(name)
 	}
 }
 
-// serve brings one fleet to the cluster, or looks after a Gateway that should have none.
-func (a *Applier) serve(ctx context.Context, name ir.Name) error {
-	gateway, fleet := a.take(name)
+// reconcile applies one fleet, or deletes what is left of the fleets of a Gateway that should have none.
+func (a *Applier) reconcile(ctx context.Context, name ir.Name) error {
+	gateway, fleet := a.acquire(name)
 	if fleet == nil {
-		err := a.retire(ctx, name)
+		err := a.deleteStale(ctx, name)
 		if err != nil && ctx.Err() == nil {
 			a.Log.Error("fleet not removed, trying again", "gateway", name.String(), "error", err)
 		}
 		return err
 	}
-	defer a.leave(name, fleet)
-	done, err := a.bring(ctx, gateway, fleet)
+	defer a.finish(name, fleet)
+	done, err := a.applyFleet(ctx, gateway, fleet)
 	switch {
 	case err == nil && done:
 		err = a.prune(ctx, gateway, fleet)
 	case err == nil:
-		a.tasks.AddAfter(name, successorPause)
+		a.queue.AddAfter(name, successorPause)
 	}
 	if err == nil && done {
-		err = a.retire(ctx, name)
+		err = a.deleteStale(ctx, name)
 	}
 	if ctx.Err() == nil {
-		a.tell(name, fleet, cmp.Or(err, a.contest(name, fleet)))
+		a.reportOnce(name, fleet, cmp.Or(err, a.contention(name, fleet)))
 	}
 	return err
 }
 
-// take gives what is wanted and what is known of a fleet, which is nil if none is wanted.
-func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
+// acquire returns the desired and the known state of a fleet. The latter is nil if no fleet is wanted.
+func (a *Applier) acquire(name ir.Name) (ir.Gateway, *fleet) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	gateway, ok := a.wanted[name]
@@ -188,12 +189,12 @@ func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
 		delete(a.fleets, name)
 		return ir.Gateway{}, nil
 	}
-	a.stock.add(name, identityOf(gateway), "")
+	a.inventory.add(name, identityOf(gateway), "")
 	known := a.fleets[name]
 	if known == nil || known.identity != identityOf(gateway) {
 		known = newFleet(gateway)
 	}
-	for _, key := range known.drift.take(time.Now()) {
+	for _, key := range known.drift.acquire(time.Now()) {
 		again := known.applied[key]
 		again.sum = digest{}
 		known.applied[key] = again
@@ -203,8 +204,8 @@ func (a *Applier) take(name ir.Name) (ir.Gateway, *fleet) {
 	return gateway, known
 }
 
-// leave ends what take began. What was seen meanwhile is compared with what was applied.
-func (a *Applier) leave(name ir.Name, fleet *fleet) {
+// finish ends what acquire began. It compares what was seen meanwhile with what was applied.
+func (a *Applier) finish(name ir.Name, fleet *fleet) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	fleet.busy = false
@@ -213,27 +214,27 @@ func (a *Applier) leave(name ir.Name, fleet *fleet) {
 	}
 }
 
-// contest is not nil while somebody else changes a fleet again and again. It is looked at again when that may be over.
-func (a *Applier) contest(name ir.Name, fleet *fleet) error {
+// contention returns an error while another client changes a fleet again and again. The fleet is queued for when that may be over.
+func (a *Applier) contention(name ir.Name, fleet *fleet) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	problem := fleet.drift.problem(time.Now())
 	if problem != nil {
-		a.tasks.AddAfter(name, healQuiet+time.Second)
+		a.queue.AddAfter(name, healReset+time.Second)
 	}
 	return problem
 }
 
-// tell logs and reports a problem, or its end, once for each change.
-func (a *Applier) tell(name ir.Name, fleet *fleet, err error) {
+// reportOnce logs and reports a problem, or its end, once for each change.
+func (a *Applier) reportOnce(name ir.Name, fleet *fleet, err error) {
 	problem := ""
 	if err != nil {
 		problem = err.Error()
 	}
-	if fleet.told && fleet.problem == problem {
+	if fleet.reported && fleet.problem == problem {
 		return
 	}
-	fleet.told, fleet.problem = true, problem
+	fleet.reported, fleet.problem = true, problem
 	if err != nil {
 		a.Log.Error("fleet not applied, trying again", "gateway", name.String(), "error", err)
 	} else {

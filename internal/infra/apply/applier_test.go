@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/pki"
@@ -47,8 +48,8 @@ type fixed struct{ atomic.Pointer[pki.Authority] }
 
 func (f *fixed) Authority() *pki.Authority { return f.Load() }
 
-// world is a cluster, an applier that works on it, and what was seen of it.
-type world struct {
+// fixture is a cluster, an applier that works on it, and what was seen of it.
+type fixture struct {
 	client.Client
 	applier *Applier
 	source  *fixed
@@ -65,14 +66,14 @@ type world struct {
 	refuse  error
 }
 
-// newWorld must be called in a bubble; the applier works until the test ends.
-func newWorld(t *testing.T, objects ...client.Object) *world {
+// newFixture must be called in a bubble; the applier works until the test ends.
+func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	t.Helper()
 	authority, _, err := pki.Advance(nil, lives, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{source: &fixed{}, stop: func() {}, seen: map[string]*metav1.PartialObjectMetadata{}}
+	w := &fixture{source: &fixed{}, stop: func() {}, seen: map[string]*metav1.PartialObjectMetadata{}}
 	w.source.Store(authority)
 	w.Client = fake.NewClientBuilder().WithReturnManagedFields().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -125,7 +126,7 @@ func identify(ctx context.Context, c client.Client, object client.Object) error 
 }
 
 // note remembers that a kind was applied, unless it is refused.
-func (w *world) note(kind string) error {
+func (w *fixture) note(kind string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse == nil {
@@ -134,20 +135,20 @@ func (w *world) note(kind string) error {
 	return w.refuse
 }
 
-func (w *world) setRefuse(err error) {
+func (w *fixture) setRefuse(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refuse = err
 }
 
-func (w *world) reported() []string {
+func (w *fixture) reported() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.reports)
 }
 
 // start begins with a new applier, as after a restart.
-func (w *world) start(t *testing.T) {
+func (w *fixture) start(t *testing.T) {
 	t.Helper()
 	w.stop()
 	w.applier = New(Config{
@@ -163,7 +164,7 @@ func (w *world) start(t *testing.T) {
 }
 
 // lead lets the applier work until it is stopped.
-func (w *world) lead(t *testing.T) {
+func (w *fixture) lead(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	w.stop = func() {
@@ -181,7 +182,7 @@ func (w *world) lead(t *testing.T) {
 }
 
 // after waits until everything that is due within d is done, and gives the kinds that were applied since the last time.
-func (w *world) after(d time.Duration) []string {
+func (w *fixture) after(d time.Duration) []string {
 	time.Sleep(d)
 	synctest.Wait()
 	w.mu.Lock()
@@ -191,7 +192,7 @@ func (w *world) after(d time.Duration) []string {
 	return applied
 }
 
-func (w *world) get(t *testing.T, object client.Object) {
+func (w *fixture) get(t *testing.T, object client.Object) {
 	t.Helper()
 	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "edge-gatewright"}, object); err != nil {
 		t.Fatal(err)
@@ -208,7 +209,7 @@ func expect(t *testing.T, what string, got, want []string) {
 func TestOnlyDifferencesAreApplied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		gateway := exampleGateway()
 		w.applier.Set(gateway)
 		expect(t, "a new Gateway", w.after(0), everything)
@@ -235,7 +236,7 @@ func TestOnlyDifferencesAreApplied(t *testing.T) {
 func TestANewAuthorityReachesTheFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.applier.Set(exampleGateway())
 		w.after(0)
 		advanced, changed, err := pki.Advance(w.source.Load(), lives, time.Now().Add(3*time.Hour))
@@ -247,7 +248,7 @@ func TestANewAuthorityReachesTheFleet(t *testing.T) {
 		expect(t, "a successor", w.after(0), []string{"ConfigMap"})
 		files := &corev1.ConfigMap{}
 		w.get(t, files)
-		if files.Data[render.BundleKey] != string(advanced.Bundle()) {
+		if files.Data[bootstrap.BundleFile] != string(advanced.Bundle()) {
 			t.Error("the proxies do not learn of it")
 		}
 	})
@@ -265,18 +266,24 @@ func TestObjectsThatExist(t *testing.T) {
 		meta metav1.ObjectMeta
 		want string
 	}{
-		{"one that nobody controls is left alone", metav1.ObjectMeta{}, foreign},
+		{"one without a controller is left alone", metav1.ObjectMeta{}, foreign},
 		{"one of another controller is left alone", metav1.ObjectMeta{OwnerReferences: controller("Shop", "edge", "uid-9")}, foreign},
 		{"one of another Gateway is left alone", metav1.ObjectMeta{
 			Labels:          map[string]string{ir.ManagedByLabel: ir.ManagedBy, render.GatewayNameLabel: "other"},
 			OwnerReferences: controller("Gateway", "other", "uid-9"),
 		}, foreign},
-		{"one of an earlier Gateway is waited for", metav1.ObjectMeta{Labels: labels, OwnerReferences: controller("Gateway", "edge", "uid-0")}, "shop/edge: Service " +
+		{"one of an earlier Gateway is waited for", metav1.ObjectMeta{Labels: labels, OwnerReferences: controller(
+			"Gateway", "edge", "uid-0",
+		)}, "shop/edge: Service " +
 			"shop/edge-gatewright belongs to an earlier Gateway of this name; it is made again when Kubernetes has removed it"},
 		{"one that is leaving is waited for", metav1.ObjectMeta{
-			Labels: labels, OwnerReferences: controller("Gateway", "edge", "uid-1"), DeletionTimestamp: new(metav1.Now()), Finalizers: []string{"a/b"},
+			Labels: labels, OwnerReferences: controller(
+				"Gateway", "edge", "uid-1",
+			), DeletionTimestamp: new(metav1.Now()), Finalizers: []string{"a/b"},
 		}, "shop/edge: Service shop/edge-gatewright is being deleted; it is made again when it is gone"},
-		{"one of this Gateway is kept up to date", metav1.ObjectMeta{OwnerReferences: controller("Gateway", "edge", "uid-1")}, "shop/edge: <nil>"},
+		{"one of this Gateway is kept up to date", metav1.ObjectMeta{OwnerReferences: controller(
+			"Gateway", "edge", "uid-1",
+		)}, "shop/edge: <nil>"},
 		{"one that lost its owner is taken back", metav1.ObjectMeta{Labels: labels}, "shop/edge: <nil>"},
 	}
 	for _, test := range tests {
@@ -284,7 +291,7 @@ func TestObjectsThatExist(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				test.meta.Namespace, test.meta.Name = "shop", "edge-gatewright"
-				w := newWorld(t, &corev1.Service{ObjectMeta: test.meta})
+				w := newFixture(t, &corev1.Service{ObjectMeta: test.meta})
 				w.applier.Set(exampleGateway())
 				applied := w.after(time.Minute)
 				expect(t, "reports", w.reported(), []string{test.want})
@@ -299,7 +306,7 @@ func TestObjectsThatExist(t *testing.T) {
 func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		gateway := exampleGateway()
 		w.applier.Set(gateway)
 		w.after(0)
@@ -318,10 +325,10 @@ func TestAGatewayMadeAnewGetsItsFleetWhenTheOldOneIsGone(t *testing.T) {
 	})
 }
 
-func TestFailuresAreRetriedAndToldOnce(t *testing.T) {
+func TestFailuresAreRetriedAndReportedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.setRefuse(errors.New("no"))
 		w.applier.Set(exampleGateway())
 		expect(t, "while refused", w.after(10*time.Minute), nil)
@@ -334,7 +341,7 @@ func TestFailuresAreRetriedAndToldOnce(t *testing.T) {
 func TestNothingIsDoneWithoutAnAuthority(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		authority := w.source.Load()
 		w.source.Store(nil)
 		w.applier.Set(exampleGateway())
@@ -351,7 +358,7 @@ func TestNothingIsDoneWithoutAnAuthority(t *testing.T) {
 func TestAReplicaThatLeadsAgainTrustsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.applier.Set(exampleGateway())
 		expect(t, "a new Gateway", w.after(0), everything)
 		w.stop()

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// What somebody else changed is restored at once, and again after a pause that doubles from the first of these to the second. It begins
+	// What another client changed is restored at once, and again after a pause that doubles from the first of these to the second. It begins
 	// anew after a time without a change.
 	firstHeal, lastHeal = time.Second, 20 * time.Second
-	healQuiet           = time.Minute
-	// contested is the pause from which on a fleet reports that somebody else changes it again and again.
-	contested = 8 * time.Second
+	healReset           = time.Minute
+	// conflictPause is the pause from which on a fleet reports that another client changes it again and again.
+	conflictPause = 8 * time.Second
 )
 
-// record is an object as it was last applied. Its digest is empty if it has to be applied again.
+// record is an object as it was last applied. Its digest is empty if it must be applied again.
 type record struct {
 	sum digest
 	uid types.UID
@@ -38,12 +38,12 @@ type sighting struct {
 	gone   bool
 }
 
-// recordOf is what has to stay true of an object that was applied by an owner.
+// recordOf is what must stay true of an object that an owner applied.
 func recordOf(sum digest, object *metav1.PartialObjectMetadata, owner string) record {
 	return record{sum: sum, uid: object.UID, version: object.ResourceVersion, fields: fieldsOf(object, owner)}
 }
 
-// fieldsOf says which fields of an object an owner has, and since when. Whoever changes or removes one of them takes it away from the
+// fieldsOf returns the fields of an object that an owner has, and since when. A client that changes or removes one takes it away from the
 // owner. Status has entries of its own, and so has everything that others added.
 func fieldsOf(object *metav1.PartialObjectMetadata, owner string) string {
 	var all strings.Builder
@@ -60,7 +60,7 @@ func fieldsOf(object *metav1.PartialObjectMetadata, owner string) string {
 	return all.String()
 }
 
-// holds says whether an object that was seen is the one that was applied. One seen before it was applied proves nothing.
+// holds reports whether an object that was seen is the one that was applied. One that was seen before does not count as changed.
 func (r record) holds(seen sighting, owner string) bool {
 	if seen.gone {
 		return seen.object.UID != r.uid
@@ -69,18 +69,19 @@ func (r record) holds(seen sighting, owner string) bool {
 	return err == nil && order <= 0 || seen.object.UID == r.uid && fieldsOf(seen.object, owner) == r.fields
 }
 
-// changedBy is the last of those who changed an object that was seen, us left out; empty if that can not be known.
+// changedBy is the last other field manager that changed an object; empty if it is not known.
 func (s sighting) changedBy() string {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range s.object.ManagedFields {
-		if entry.Manager != render.FieldOwner && entry.Manager != ScaleOwner && entry.Subresource == "" && (last.Time == nil || last.Time.Before(entry.Time)) {
+		if entry.Manager != render.FieldOwner && entry.Manager != ScaleOwner && entry.Subresource == "" && (last.Time == nil ||
+			last.Time.Before(entry.Time)) {
 			last = entry
 		}
 	}
 	return last.Manager
 }
 
-// drift is what has to be applied again because somebody else changed it, and from when on that may be done.
+// drift is what must be applied again because another client changed it, and the time from which that may be done.
 type drift struct {
 	keys []string
 	due  time.Time
@@ -94,7 +95,7 @@ type drift struct {
 // note adds an object. The time at which it is due is not put off by more of them.
 func (d *drift) note(key string, now time.Time) {
 	if len(d.keys) == 0 {
-		if now.Sub(d.last) > healQuiet {
+		if now.Sub(d.last) > healReset {
 			d.pause = 0
 		}
 		d.due = now
@@ -108,8 +109,8 @@ func (d *drift) note(key string, now time.Time) {
 	}
 }
 
-// take returns the keys that are due.
-func (d *drift) take(now time.Time) []string {
+// acquire returns the keys that are due.
+func (d *drift) acquire(now time.Time) []string {
 	if now.Before(d.due) {
 		return nil
 	}
@@ -118,39 +119,39 @@ func (d *drift) take(now time.Time) []string {
 	return keys
 }
 
-var errContested = errors.New("somebody else changes it again and again")
+var errChangedAgain = errors.New("another client changes it again and again")
 
-// problem is not nil while somebody else changes the fleet again and again.
+// problem returns an error while another client changes the fleet again and again.
 func (d *drift) problem(now time.Time) error {
-	if d.pause < contested || now.Sub(d.last) > healQuiet {
+	if d.pause < conflictPause || now.Sub(d.last) > healReset {
 		return nil
 	}
-	return fmt.Errorf("%s: %w; Gatewright restores it at most every %s", d.what, errContested, lastHeal)
+	return fmt.Errorf("%s: %w; Gatewright restores it at most every %s", d.what, errChangedAgain, lastHeal)
 }
 
-// Observed says that an object of the Gateway's fleet was seen, or that it is gone. If it is not as it was applied, it is applied again.
+// Observed is called when an object of the Gateway's fleet was seen, or is gone. If it is not as it was applied, it is applied again.
 func (a *Applier) Observed(gateway ir.Name, kind string, object *metav1.PartialObjectMetadata, gone bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, wanted := a.wanted[gateway]; !wanted || !a.tasks.Running() {
+	if _, wanted := a.wanted[gateway]; !wanted || !a.queue.Running() {
 		return
 	}
 	fleet := a.fleets[gateway]
-	inTheWay := true
+	blocking := true
 	if fleet != nil && fleet.identity.namespace == object.Namespace && fleet.identity.name == object.Name {
 		fleet.seen[kind] = sighting{object: object, gone: gone}
 		if !fleet.busy {
 			_, applied := fleet.applied[kind]
-			inTheWay = !applied
+			blocking = !applied
 			a.compare(gateway, fleet)
 		}
 	}
-	if gone && inTheWay {
-		a.tasks.Add(gateway)
+	if gone && blocking {
+		a.queue.Add(gateway)
 	}
 }
 
-// compare finds what is not as it was applied, and has it applied again in time. No worker has the fleet.
+// compare finds what is not as it was applied, and queues it. No worker may use the fleet.
 func (a *Applier) compare(gateway ir.Name, fleet *fleet) {
 	now := time.Now()
 	for key, record := range fleet.applied {
@@ -164,11 +165,11 @@ func (a *Applier) compare(gateway ir.Name, fleet *fleet) {
 		}
 		fleet.drift.note(key, now)
 		fleet.drift.what = fmt.Sprintf("%s %s/%s", kind, seen.object.Namespace, seen.object.Name)
-		a.Log.Info("an object of a fleet was changed or deleted by somebody else, it is restored", "gateway", gateway.String(),
+		a.Log.Info("an object of a fleet was changed or deleted by another client, it is restored", "gateway", gateway.String(),
 			"kind", kind, "gone", seen.gone, "manager", seen.changedBy(), "pause", fleet.drift.due.Sub(now).String())
 	}
 	clear(fleet.seen)
 	if len(fleet.drift.keys) > 0 {
-		a.tasks.AddAfter(gateway, fleet.drift.due.Sub(now))
+		a.queue.AddAfter(gateway, fleet.drift.due.Sub(now))
 	}
 }

@@ -15,12 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
 // look tells the applier of everything that came, changed or went since the last time, as informers do.
-func (w *world) look(t *testing.T) {
+func (w *fixture) look(t *testing.T) {
 	t.Helper()
 	found := map[string]bool{}
 	for _, kind := range render.Kinds {
@@ -49,17 +50,17 @@ func (w *world) look(t *testing.T) {
 }
 
 // applyAgain has everything of a fleet applied again.
-func (w *world) applyAgain(gateway ir.Name) {
+func (w *fixture) applyAgain(gateway ir.Name) {
 	w.applier.mu.Lock()
 	defer w.applier.mu.Unlock()
 	if known := w.applier.fleets[gateway]; known != nil {
 		clear(known.applied)
 	}
-	w.applier.tasks.Add(gateway)
+	w.applier.queue.Add(gateway)
 }
 
 // remove deletes an object of the example's fleet.
-func (w *world) remove(t *testing.T, object client.Object) {
+func (w *fixture) remove(t *testing.T, object client.Object) {
 	t.Helper()
 	w.get(t, object)
 	if err := w.Delete(t.Context(), object); err != nil {
@@ -67,12 +68,12 @@ func (w *world) remove(t *testing.T, object client.Object) {
 	}
 }
 
-// edit changes an object of the example's fleet in somebody else's name.
-func edit[T client.Object](t *testing.T, w *world, object T, change func(T)) {
+// edit changes an object of the example's fleet in another client's name.
+func edit[T client.Object](t *testing.T, w *fixture, object T, change func(T)) {
 	t.Helper()
 	w.get(t, object)
 	change(object)
-	if err := w.Update(t.Context(), object, client.FieldOwner("somebody")); err != nil {
+	if err := w.Update(t.Context(), object, client.FieldOwner("other")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,10 +83,10 @@ func scaled() ir.Gateway {
 	return with(func(p *ir.Proxies) { p.Autoscaling = &ir.Autoscaling{Min: new(int32(2)), Max: 9} })
 }
 
-// healed is a world in which a fleet was applied, and was seen.
-func healed(t *testing.T, gateway ir.Gateway) *world {
+// healed is a fixture in which a fleet was applied, and was seen.
+func healed(t *testing.T, gateway ir.Gateway) *fixture {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.applier.Set(gateway)
 	w.after(0)
 	w.look(t)
@@ -93,7 +94,7 @@ func healed(t *testing.T, gateway ir.Gateway) *world {
 	return w
 }
 
-func TestObjectsThatSomebodyDeletesAreMadeAgain(t *testing.T) {
+func TestDeletedObjectsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	daemons := with(func(p *ir.Proxies) { p.DaemonSet = true })
 	for _, c := range []struct {
@@ -124,34 +125,34 @@ func TestObjectsThatSomebodyDeletesAreMadeAgain(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyChangesIsRestored(t *testing.T) {
+func TestChangedFieldsAreRestored(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
-		change  func(*testing.T, *world)
+		change  func(*testing.T, *fixture)
 		restore string
 	}{
-		{"data of the ConfigMap", func(t *testing.T, w *world) {
+		{"data of the ConfigMap", func(t *testing.T, w *fixture) {
 			t.Helper()
-			edit(t, w, &corev1.ConfigMap{}, func(c *corev1.ConfigMap) { c.Data[render.BundleKey] = "mine" })
+			edit(t, w, &corev1.ConfigMap{}, func(c *corev1.ConfigMap) { c.Data[bootstrap.BundleFile] = "mine" })
 		}, "ConfigMap"},
-		{"a file of the ConfigMap taken away", func(t *testing.T, w *world) {
+		{"a file of the ConfigMap taken away", func(t *testing.T, w *fixture) {
 			t.Helper()
-			edit(t, w, &corev1.ConfigMap{}, func(c *corev1.ConfigMap) { delete(c.Data, render.BundleKey) })
+			edit(t, w, &corev1.ConfigMap{}, func(c *corev1.ConfigMap) { delete(c.Data, bootstrap.BundleFile) })
 		}, "ConfigMap"},
-		{"the selector of the Service", func(t *testing.T, w *world) {
+		{"the selector of the Service", func(t *testing.T, w *fixture) {
 			t.Helper()
 			edit(t, w, &corev1.Service{}, func(s *corev1.Service) { s.Spec.Selector[ir.InstanceLabel] = "other" })
 		}, "Service"},
-		{"the image of the Deployment", func(t *testing.T, w *world) {
+		{"the image of the Deployment", func(t *testing.T, w *fixture) {
 			t.Helper()
 			edit(t, w, &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "mine" })
 		}, "Deployment"},
-		{"the limit of the autoscaler", func(t *testing.T, w *world) {
+		{"the limit of the autoscaler", func(t *testing.T, w *fixture) {
 			t.Helper()
 			edit(t, w, &autoscalingv2.HorizontalPodAutoscaler{}, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 1 })
 		}, "HorizontalPodAutoscaler"},
-		{"labels and owner of the ServiceAccount", func(t *testing.T, w *world) {
+		{"labels and owner of the ServiceAccount", func(t *testing.T, w *fixture) {
 			t.Helper()
 			edit(t, w, &corev1.ServiceAccount{}, func(s *corev1.ServiceAccount) { s.Labels, s.OwnerReferences = nil, nil })
 		}, "ServiceAccount"},
@@ -174,17 +175,17 @@ func TestWhatIsNotOursMayBeChanged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(*testing.T, *world)
+		change func(*testing.T, *fixture)
 	}{
-		{"status", func(t *testing.T, w *world) {
+		{"status", func(t *testing.T, w *fixture) {
 			t.Helper()
 			w.becomeAvailable(t, "shop", "edge-gatewright")
 		}},
-		{"the number of proxies where an autoscaler decides", func(t *testing.T, w *world) {
+		{"the number of proxies where an autoscaler decides", func(t *testing.T, w *fixture) {
 			t.Helper()
 			w.scaleTo(t, 7)
 		}},
-		{"an annotation of somebody else", func(t *testing.T, w *world) {
+		{"an annotation of another client", func(t *testing.T, w *fixture) {
 			t.Helper()
 			edit(t, w, &corev1.Service{}, func(s *corev1.Service) { s.Annotations = map[string]string{"example.com/a": "b"} })
 		}},
@@ -223,9 +224,11 @@ func TestRecords(t *testing.T) {
 	}{
 		{"the same", object("1", "100", ours, number), false, true, true},
 		{"status", object("1", "200", ours, number, entry("kubelet", "status", "{c}", 2)), false, true, true},
-		{"a field of ours is somebody else's", object("1", "200", entry(render.FieldOwner, "", "{a}", 1), number, entry("x", "", "{b}", 2)), false, false, true},
+		{"a field of ours is another client's", object("1", "200", entry(
+			render.FieldOwner, "", "{a}", 1,
+		), number, entry("x", "", "{b}", 2)), false, false, true},
 		{"the number is an autoscaler's", object("1", "200", ours, entry("hpa", "scale", "{replicas}", 2)), false, true, false},
-		{"somebody applied in our name", object("1", "200", entry(render.FieldOwner, "", "{a,b}", 2), number), false, false, true},
+		{"another client applied in our name", object("1", "200", entry(render.FieldOwner, "", "{a,b}", 2), number), false, false, true},
 		{"it was seen before it was applied", object("1", "99"), false, true, true},
 		{"versions of ten digits are numbers", object("1", "1000000000"), false, false, false},
 		{"another object of this name", object("2", "200", ours, number), false, false, false},
@@ -269,7 +272,7 @@ func TestWhatIsChangedAgainAndAgainIsRestoredMoreAndMoreRarely(t *testing.T) {
 			t.Errorf("it was restored %d times in ten minutes, want every 20 s", restored)
 		}
 		reports := w.reported()
-		if len(reports) != 2 || !strings.Contains(reports[1], "Service shop/edge-gatewright: somebody else changes it again and again") {
+		if len(reports) != 2 || !strings.Contains(reports[1], "Service shop/edge-gatewright: another client changes it again and again") {
 			t.Errorf("reports are %q", reports)
 		}
 		w.after(5 * time.Minute)

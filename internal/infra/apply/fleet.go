@@ -21,7 +21,7 @@ type digest [sha256.Size]byte
 // scaleKey is where the number of proxies is remembered among the kinds.
 const scaleKey = "scale"
 
-// identity tells a fleet from one that another Gateway of the same name had, or the same Gateway under another class or in another place.
+// identity distinguishes a fleet from that of an earlier Gateway of the same name, and from another fleet of the same Gateway.
 type identity struct{ namespace, name, uid string }
 
 func (i identity) compare(other identity) int {
@@ -40,15 +40,15 @@ type fleet struct {
 	// seen is what was last seen of each kind and not compared yet, and drift what is not as it was applied.
 	seen  map[string]sighting
 	drift drift
-	// busy says that a worker has the fleet; what is seen meanwhile is compared afterwards.
+	// busy is true while a worker uses the fleet; what is seen meanwhile is compared afterwards.
 	busy bool
 	// rendered are the kinds that the fleet consists of now.
 	rendered map[string]bool
-	// front is the name of the fleet that the Service was last made to lead to.
-	front string
-	// told says that problem, empty for none, has been reported.
-	told    bool
-	problem string
+	// backing is the name of the fleet that the Service last selected.
+	backing string
+	// reported is true once problem, empty for none, has been reported.
+	reported bool
+	problem  string
 }
 
 func newFleet(gateway ir.Gateway) *fleet {
@@ -57,9 +57,9 @@ func newFleet(gateway ir.Gateway) *fleet {
 
 var errNoAuthority = errors.New("the certificate authority is not known yet")
 
-// bring applies what differs from what was applied last, and says whether that is all. A Service that leads to other proxies than it
-// should is turned when these serve.
-func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (bool, error) {
+// applyFleet applies what differs from what was applied last, and reports whether it is complete. A Service that selects other proxies
+// than it should is switched when the new ones serve.
+func (a *Applier) applyFleet(ctx context.Context, gateway ir.Gateway, fleet *fleet) (bool, error) {
 	authority := a.Authority.Authority()
 	if authority == nil {
 		return false, errNoAuthority
@@ -71,7 +71,7 @@ func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (
 	fleet.rendered = map[string]bool{}
 	for _, object := range objects {
 		kind := *object.GetKind()
-		if kind == serviceKind && fleet.front != "" && fleet.front != render.Front(gateway) {
+		if kind == serviceKind && fleet.backing != "" && fleet.backing != render.BackingFleet(gateway) {
 			if serves, err := a.serves(ctx, gateway); err != nil || !serves {
 				return false, err
 			}
@@ -80,7 +80,7 @@ func (a *Applier) bring(ctx context.Context, gateway ir.Gateway, fleet *fleet) (
 			return false, err
 		}
 		if fleet.rendered[kind] = true; kind == serviceKind {
-			fleet.front = render.Front(gateway)
+			fleet.backing = render.BackingFleet(gateway)
 		}
 	}
 	return true, a.scale(ctx, gateway, fleet)
@@ -91,14 +91,14 @@ const (
 	deploymentKind = "Deployment"
 )
 
-// scale says how many proxies there are to be, where that is ours to say.
+// scale applies the number of proxies where Gatewright sets it.
 func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
 	object := render.Scale(gateway)
 	if object == nil {
 		delete(fleet.applied, scaleKey)
 		return nil
 	}
-	// It is said of the Deployment that was just applied, and of no other.
+	// It applies to the Deployment that was just applied, and to no other.
 	return a.send(ctx, fleet, scaleKey, ScaleOwner, object, func() (precondition, error) {
 		return precondition{uid: fleet.applied[deploymentKind].uid}, nil
 	})
@@ -108,12 +108,12 @@ func (a *Applier) scale(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 func (a *Applier) apply(ctx context.Context, gateway ir.Gateway, fleet *fleet, object render.Object) error {
 	kind := *object.GetKind()
 	err := a.send(ctx, fleet, kind, render.FieldOwner, object, func() (precondition, error) {
-		return a.guard(ctx, gateway, object, fleet.applied[kind].uid)
+		return a.checkOwnership(ctx, gateway, object, fleet.applied[kind].uid)
 	})
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.stock.add(gateway.Name, fleet.identity, kind)
+		a.inventory.add(gateway.Name, fleet.identity, kind)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func TestAnInstallationRemovesNoFleetOfAnother(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.installation = c.theirs
 				w.start(t)
 				w.applier.Set(of(c.theirs))
@@ -47,7 +47,7 @@ func TestAnInstallationRemovesNoFleetOfAnother(t *testing.T) {
 func TestAGatewayCanBeGivenToAnotherInstallation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.applier.Set(of(""))
 		w.after(0)
 		former := w.applier

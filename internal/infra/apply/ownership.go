@@ -16,10 +16,10 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// precondition is what must be true of the object in the cluster when ours is applied, so that one that somebody else makes after the
-// guard has looked is not replaced.
+// precondition is what must be true of the object in the cluster when ours is applied, so that one that another client makes after the
+// check is not replaced.
 type precondition struct {
-	// uid is that of the object that is replaced, and none says that there is none.
+	// uid is that of the object that is replaced; none is true if there is none.
 	uid  types.UID
 	none bool
 }
@@ -54,9 +54,9 @@ func (p precondition) patch(encoded []byte) (client.Patch, error) {
 	return client.RawPatch(types.ApplyPatchType, encoded), nil
 }
 
-// guard refuses to replace an object that is not this Gateway's. An object that was applied before stays this Gateway's, whatever somebody
-// else did to its metadata.
-func (a *Applier) guard(ctx context.Context, gateway ir.Gateway, object render.Object, applied types.UID) (precondition, error) {
+// checkOwnership returns an error for an object that is not this Gateway's. An object that was applied before stays this Gateway's,
+// whatever another client did to its metadata.
+func (a *Applier) checkOwnership(ctx context.Context, gateway ir.Gateway, object render.Object, applied types.UID) (precondition, error) {
 	existing := &metav1.PartialObjectMetadata{}
 	existing.SetGroupVersionKind(schema.FromAPIVersionAndKind(*object.GetAPIVersion(), *object.GetKind()))
 	key := client.ObjectKey{Namespace: *object.GetNamespace(), Name: *object.GetName()}
@@ -70,12 +70,12 @@ func (a *Applier) guard(ctx context.Context, gateway ir.Gateway, object render.O
 	if applied != "" && existing.UID == applied && existing.DeletionTimestamp == nil {
 		return precondition{uid: applied}, nil
 	}
-	return precondition{uid: existing.UID}, a.refusal(gateway, *object.GetKind(), existing)
+	return precondition{uid: existing.UID}, a.ownershipError(gateway, *object.GetKind(), existing)
 }
 
-// refusal says why an existing object can not be replaced: it is leaving, or it belongs to somebody else. One without a controller
+// ownershipError is why an existing object cannot be replaced: it is being deleted, or it has another owner. One without a controller
 // is ours if it carries our labels, as after a restore from a backup.
-func (a *Applier) refusal(gateway ir.Gateway, kind string, existing *metav1.PartialObjectMetadata) error {
+func (a *Applier) ownershipError(gateway ir.Gateway, kind string, existing *metav1.PartialObjectMetadata) error {
 	name := existing.Namespace + "/" + existing.Name
 	if existing.DeletionTimestamp != nil {
 		return fmt.Errorf("%s %s is being deleted; it is made again when it is gone", kind, name)
@@ -84,7 +84,8 @@ func (a *Applier) refusal(gateway ir.Gateway, kind string, existing *metav1.Part
 	ours := a.ours().Matches(labels.Set(existing.Labels)) &&
 		existing.Labels[render.GatewayNameLabel] == render.LabelValue(gateway.Name.Name)
 	switch {
-	case owned && uid == gateway.Fleet.UID, ours && !owned && gateway.Fleet.Abroad == "" && metav1.GetControllerOfNoCopy(existing) == nil:
+	case owned && uid == gateway.Fleet.UID,
+		ours && !owned && gateway.Fleet.OtherNamespace == "" && metav1.GetControllerOfNoCopy(existing) == nil:
 		return nil
 	case owned && ours && owner == gateway.Name:
 		return fmt.Errorf("%s %s belongs to an earlier Gateway of this name; it is made again when Kubernetes has removed it", kind, name)

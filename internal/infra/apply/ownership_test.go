@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// racing is a reader after whose first look at a Service somebody else acts.
+// racing is a reader that lets another client act after its first look at a Service.
 type racing struct {
 	client.Reader
 	act func()
@@ -29,7 +29,7 @@ func (r *racing) Get(ctx context.Context, key client.ObjectKey, object client.Ob
 
 func TestAnObjectMadeAfterTheGuardLookedIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	foreign := func(t *testing.T, w *world) {
+	foreign := func(t *testing.T, w *fixture) {
 		t.Helper()
 		service := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge-gatewright", UID: "foreign"},
@@ -46,10 +46,10 @@ func TestAnObjectMadeAfterTheGuardLookedIsNotReplaced(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		act  func(*testing.T, *world)
+		act  func(*testing.T, *fixture)
 	}{
 		{"where there was none", foreign},
-		{"where there was ours", func(t *testing.T, w *world) {
+		{"where there was ours", func(t *testing.T, w *fixture) {
 			t.Helper()
 			w.remove(t, &corev1.Service{})
 			foreign(t, w)
@@ -58,7 +58,7 @@ func TestAnObjectMadeAfterTheGuardLookedIsNotReplaced(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				if strings.Contains(c.name, "ours") {
 					w.applier.Set(exampleGateway())
 					w.after(0)
@@ -72,7 +72,9 @@ func TestAnObjectMadeAfterTheGuardLookedIsNotReplaced(t *testing.T) {
 				if service.Spec.Selector["app"] != "theirs" || len(service.OwnerReferences) > 0 {
 					t.Errorf("it was replaced: %v, owned by %v", service.Spec.Selector, service.OwnerReferences)
 				}
-				if reports := w.reported(); !strings.HasSuffix(reports[len(reports)-1], "exists and is not Gatewright's; rename the Gateway or remove it") {
+				if reports := w.reported(); !strings.HasSuffix(
+					reports[len(reports)-1], "exists and is not Gatewright's; rename the Gateway or remove it",
+				) {
 					t.Errorf("reports are %q", reports)
 				}
 			})

@@ -9,7 +9,7 @@ import (
 )
 
 // prune removes the objects of a fleet that are of kinds it no longer consists of: a Deployment when there is a DaemonSet and that one
-// serves, an autoscaler that nobody asks for any more. A Service stays, for the address that it has.
+// serves, an autoscaler that is no longer wanted. A Service stays, for the address that it has.
 func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) error {
 	for _, kind := range slices.Backward(render.Kinds) {
 		if kind.Kind == serviceKind || fleet.rendered[kind.Kind] || !a.has(gateway.Name, fleet.identity, kind.Kind) {
@@ -21,7 +21,7 @@ func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 				return err
 			}
 			if !serves {
-				a.tasks.AddAfter(gateway.Name, successorPause)
+				a.queue.AddAfter(gateway.Name, successorPause)
 				continue
 			}
 		}
@@ -30,7 +30,7 @@ func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 		}
 		delete(fleet.applied, kind.Kind)
 		a.mu.Lock()
-		delete(a.stock[gateway.Name][fleet.identity], kind.Kind)
+		delete(a.inventory[gateway.Name][fleet.identity], kind.Kind)
 		a.mu.Unlock()
 		a.Log.Info("object of a fleet removed", "gateway", gateway.Name.String(), "kind", kind.Kind)
 	}
@@ -40,5 +40,5 @@ func (a *Applier) prune(ctx context.Context, gateway ir.Gateway, fleet *fleet) e
 func (a *Applier) has(gateway ir.Name, fleet identity, kind string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.stock[gateway][fleet][kind]
+	return a.inventory[gateway][fleet][kind]
 }

@@ -20,7 +20,7 @@ func with(edit func(*ir.Proxies)) ir.Gateway {
 }
 
 // replicas is the number of proxies in the cluster.
-func (w *world) replicas(t *testing.T) int32 {
+func (w *fixture) replicas(t *testing.T) int32 {
 	t.Helper()
 	deployment := &appsv1.Deployment{}
 	w.get(t, deployment)
@@ -31,7 +31,7 @@ func (w *world) replicas(t *testing.T) int32 {
 }
 
 // scaleTo does what an autoscaler does.
-func (w *world) scaleTo(t *testing.T, n int32) {
+func (w *fixture) scaleTo(t *testing.T, n int32) {
 	t.Helper()
 	deployment := &appsv1.Deployment{}
 	w.get(t, deployment)
@@ -44,7 +44,7 @@ func (w *world) scaleTo(t *testing.T, n int32) {
 func TestTheNumberOfProxies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		step := func(what string, gateway ir.Gateway, want int32) {
 			t.Helper()
 			w.applier.Set(gateway)
@@ -71,7 +71,7 @@ func TestTheNumberOfProxies(t *testing.T) {
 		if found := w.fleetsOf(t); found["HorizontalPodAutoscaler"] != nil || found["PodDisruptionBudget"] == nil {
 			t.Errorf("there are %v", found)
 		}
-		step("nobody says anything", exampleGateway(), 3)
+		step("nothing is said", exampleGateway(), 3)
 		if found := w.fleetsOf(t); found["PodDisruptionBudget"] != nil {
 			t.Errorf("there are %v", found)
 		}
@@ -80,11 +80,11 @@ func TestTheNumberOfProxies(t *testing.T) {
 
 func TestADaemonSetReplacesTheDeploymentWhenItServes(t *testing.T) {
 	t.Parallel()
-	for name, restart := range map[string]bool{"while we watch": false, "while nobody led": true} {
+	for name, restart := range map[string]bool{"while we watch": false, "without a leader": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.applier.Set(exampleGateway())
 				w.after(0)
 				if restart {
@@ -113,25 +113,25 @@ func TestADaemonSetReplacesTheDeploymentWhenItServes(t *testing.T) {
 func TestHeldFleets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		broken := with(func(p *ir.Proxies) { p.Pod.Image = "broken" })
-		w.applier.Hold(broken)
+		w.applier.Freeze(broken)
 		expect(t, "a new Gateway", w.after(time.Minute), nil)
 		w.applier.Set(exampleGateway())
 		expect(t, "its parameters are mended", w.after(0), everything)
-		w.applier.Hold(broken)
+		w.applier.Freeze(broken)
 		expect(t, "they break again", w.after(time.Minute), nil)
 		w.look(t)
 		w.remove(t, &corev1.Service{})
 		w.look(t)
-		expect(t, "somebody deletes an object meanwhile", w.after(0), []string{"Service"})
+		expect(t, "another client deletes an object meanwhile", w.after(0), []string{"Service"})
 		deployment := &appsv1.Deployment{}
 		w.get(t, deployment)
 		if image := deployment.Spec.Template.Spec.Containers[0].Image; image == "broken" {
 			t.Error("the held fleet has the broken image")
 		}
 		w.start(t)
-		w.applier.Hold(broken)
+		w.applier.Freeze(broken)
 		expect(t, "another leader", w.after(time.Minute), nil)
 		w.expectFleets(t, "afterwards", "edge-gatewright")
 	})

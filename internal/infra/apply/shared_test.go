@@ -18,22 +18,22 @@ func carrier() ir.Gateway {
 	class := exampleGateway().Fleet.Class
 	return ir.Gateway{
 		Name:  ir.SharedFleet(class),
-		Fleet: ir.Fleet{Name: ir.SharedFleetName(class), Abroad: "gatewright-system", UID: "class-1", Class: class},
+		Fleet: ir.Fleet{Name: ir.SharedFleetName(class), OtherNamespace: "gatewright-system", UID: "class-1", Class: class},
 	}
 }
 
 // tenant is a Gateway that it serves.
 func tenant() ir.Gateway {
-	gateway := abroad()
+	gateway := inSystemNamespace()
 	gateway.Fleet.Shared = carrier().Name
 	for i := range gateway.Ports {
-		gateway.Ports[i].Bound = 20000 + int32(i)
+		gateway.Ports[i].TargetPort = 20000 + int32(i)
 	}
 	return gateway
 }
 
 // leadsTo is the fleet whose pods a Gateway's Service selects.
-func (w *world) leadsTo(t *testing.T) string {
+func (w *fixture) leadsTo(t *testing.T) string {
 	t.Helper()
 	service := &corev1.Service{}
 	if err := w.Get(t.Context(), client.ObjectKey{Namespace: "gatewright-system", Name: tenant().Fleet.Name}, service); err != nil {
@@ -45,7 +45,7 @@ func (w *world) leadsTo(t *testing.T) string {
 func TestGatewaysThatShareProxiesHaveAServiceEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.applier.Set(carrier())
 		w.applier.Set(tenant())
 		w.applier.Synced()
@@ -69,10 +69,10 @@ func TestGatewaysThatShareProxiesHaveAServiceEach(t *testing.T) {
 
 func TestAServiceIsTurnedToOtherProxiesWhenTheyServe(t *testing.T) {
 	t.Parallel()
-	own, shared := abroad().Fleet.Name, carrier().Fleet.Name
+	own, shared := inSystemNamespace().Fleet.Name, carrier().Fleet.Name
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.applier.Set(abroad())
+		w := newFixture(t)
+		w.applier.Set(inSystemNamespace())
 		w.after(0)
 		w.becomeAvailable(t, "gatewright-system", own)
 		w.applier.Set(tenant())
@@ -91,7 +91,7 @@ func TestAServiceIsTurnedToOtherProxiesWhenTheyServe(t *testing.T) {
 			t.Errorf("the shared proxies serve, the Service leads to %s, and there are %v", w.leadsTo(t), found)
 		}
 
-		w.applier.Set(abroad())
+		w.applier.Set(inSystemNamespace())
 		w.after(time.Minute)
 		if got := w.leadsTo(t); got != shared {
 			t.Errorf("its own proxies do not serve, and the Service leads to %s", got)

@@ -24,8 +24,8 @@ var lives = pki.Lifetimes{
 	CA: 3 * time.Hour, Overlap: 90 * time.Minute, Learn: 15 * time.Minute, Server: 30 * time.Minute, Backdate: time.Minute,
 }
 
-func newKeeper(c client.Client, log *slog.Logger) *Keeper {
-	return &Keeper{Client: c, Reader: c, Namespace: system, Source: &Source{}, Lifetimes: lives, Now: time.Now, Log: log}
+func newRotator(c client.Client, log *slog.Logger) *CARotator {
+	return &CARotator{Client: c, Reader: c, Namespace: system, Source: &Source{}, Lifetimes: lives, Now: time.Now, Log: log}
 }
 
 func newFollower(c client.Client) *Follower {
@@ -63,10 +63,10 @@ func TestEveryReplicaFollowsTheLeaderThroughRotations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := fake.NewClientBuilder().Build()
-		keeper, follower := newKeeper(c, slog.New(slog.DiscardHandler)), newFollower(c)
+		rotator, follower := newRotator(c, slog.New(slog.DiscardHandler)), newFollower(c)
 		changes := 0
 		follower.Source.OnChange(func() { changes++ })
-		run(t, follower, keeper)
+		run(t, follower, rotator)
 		for range 50 {
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
@@ -74,7 +74,7 @@ func TestEveryReplicaFollowsTheLeaderThroughRotations(t *testing.T) {
 			if authority == nil {
 				t.Fatal("the follower knows no authority")
 			}
-			certificate, err := keeper.Source.Authority().IssueServer(lives, time.Now(), "leader")
+			certificate, err := rotator.Source.Authority().IssueServer(lives, time.Now(), "leader")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestEveryReplicaFollowsTheLeaderThroughRotations(t *testing.T) {
 	})
 }
 
-func TestKeeper(t *testing.T) {
+func TestRotator(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
@@ -117,15 +117,15 @@ func TestKeeper(t *testing.T) {
 				}
 				c := builder.Build()
 				logged := &strings.Builder{}
-				keeper := newKeeper(c, slog.New(slog.NewTextHandler(logged, nil)))
-				run(t, keeper)
+				rotator := newRotator(c, slog.New(slog.NewTextHandler(logged, nil)))
+				run(t, rotator)
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
 				authority, err := pki.Unmarshal(stored(t, c).Data)
 				if kept := err == nil && authority != nil; kept != test.kept {
 					t.Errorf("an authority is kept: %v (%v), want %v", kept, err, test.kept)
 				}
-				if (keeper.Source.Authority() != nil) != test.kept {
+				if (rotator.Source.Authority() != nil) != test.kept {
 					t.Error("the source disagrees with the Secret")
 				}
 				if test.log != "" && strings.Count(logged.String(), test.log) != 1 {
@@ -143,7 +143,7 @@ func TestASecretDeletedByMistakeComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := fake.NewClientBuilder().Build()
-		run(t, newKeeper(c, slog.New(slog.DiscardHandler)))
+		run(t, newRotator(c, slog.New(slog.DiscardHandler)))
 		before := stored(t, c)
 		if err := c.Delete(t.Context(), before); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func (f *Follower) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection says that every replica follows.
+// NeedLeaderElection is false: every replica follows.
 func (*Follower) NeedLeaderElection() bool { return false }
 
 func (f *Follower) follow(ctx context.Context) (time.Duration, error) {

@@ -17,11 +17,11 @@ const (
 	// pollInterval is how often the Secret is read. A replica may be days late, see [pki.Lifetimes.Learn], so there is no need to
 	// watch, nor for the right to list Secrets.
 	pollInterval = time.Minute
-	// retryInterval is how often the Secret is read while it can not be, or is not there yet.
+	// retryInterval is how often the Secret is read while it cannot be, or is not there yet.
 	retryInterval = time.Second
 )
 
-// until is how long to wait before the Secret is read again: to the next change of the authority, but not too long, in case somebody else
+// until is how long to wait before the Secret is read again: to the next change of the authority, but not too long, in case another client
 // changes it. With the lifetimes of a test it may be shorter than the usual interval.
 func until(authority *pki.Authority, lives pki.Lifetimes, now time.Time) time.Duration {
 	return min(pollInterval, max(lives.Learn/4, retryInterval), max(authority.Due(lives).Sub(now), retryInterval))

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
@@ -22,7 +23,7 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 	if err != nil {
 		return nil, err
 	}
-	envoy.WithVolumeMounts(supplyMount(gateway))
+	envoy.WithVolumeMounts(configMount(gateway))
 	spec := applycorev1.PodSpec().
 		WithServiceAccountName(name).
 		WithAutomountServiceAccountToken(false).
@@ -33,12 +34,14 @@ func pod(gateway ir.Gateway, settings Settings) (*applycorev1.PodSpecApplyConfig
 			WithSysctls(applycorev1.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(
 			applycorev1.Volume().WithName("config").WithConfigMap(applycorev1.ConfigMapVolumeSource().WithName(name)),
-			supplyVolume(gateway),
+			configVolume(gateway),
 			applycorev1.Volume().WithName("admin").WithEmptyDir(applycorev1.EmptyDirVolumeSource().
 				WithMedium(corev1.StorageMediumMemory).
 				WithSizeLimit(resource.MustParse("1Mi"))),
 		)
-	withDrain(spec, envoy, gateway, settings)
+	if err := withDrain(spec, envoy, gateway, settings); err != nil {
+		return nil, err
+	}
 	return spec.WithContainers(envoy), place(spec, gateway)
 }
 
@@ -66,7 +69,7 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 		WithImage(cmp.Or(gateway.Fleet.Proxies.Pod.Image, settings.image())).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs(
-			"--config-path", configDirectory+"/"+bootstrapFile,
+			"--config-path", bootstrap.ConfigDirectory+"/"+bootstrap.ConfigFile,
 			"--service-node", "$(POD_NAME)",
 			"--log-level", "warn",
 			// It warns of each copy of a request that goes out of the cluster: the addresses of those are not checked.
@@ -77,16 +80,16 @@ func container(gateway ir.Gateway, settings Settings) (*applycorev1.ContainerApp
 		WithArgs(threads...).
 		WithEnv(applycorev1.EnvVar().WithName("POD_NAME").WithValueFrom(applycorev1.EnvVarSource().
 			WithFieldRef(applycorev1.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.name")))).
-		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(ReadyPort).WithProtocol(corev1.ProtocolTCP)).
+		WithPorts(applycorev1.ContainerPort().WithName("ready").WithContainerPort(bootstrap.ReadyPort).WithProtocol(corev1.ProtocolTCP)).
 		WithPorts(hostPorts(gateway)...).
 		WithResources(requirements).
-		WithStartupProbe(probe(ReadyPath).WithPeriodSeconds(1).WithTimeoutSeconds(1).WithFailureThreshold(aDay)).
-		WithReadinessProbe(probe(ReadyPath).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(3)).
-		WithLivenessProbe(probe(ReadyPath).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)).
+		WithStartupProbe(probe(bootstrap.ReadyPath).WithPeriodSeconds(1).WithTimeoutSeconds(1).WithFailureThreshold(aDay)).
+		WithReadinessProbe(probe(bootstrap.ReadyPath).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(3)).
+		WithLivenessProbe(probe(bootstrap.ReadyPath).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
-			applycorev1.VolumeMount().WithName("config").WithMountPath(configDirectory).WithReadOnly(true),
-			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
+			applycorev1.VolumeMount().WithName("config").WithMountPath(bootstrap.ConfigDirectory).WithReadOnly(true),
+			applycorev1.VolumeMount().WithName("admin").WithMountPath(bootstrap.AdminDirectory),
 		), nil
 }
 
@@ -96,7 +99,10 @@ const aDay = 24 * 60 * 60
 
 // probe asks the listener that is there for it. A proxy that drains says that it is not ready, but then the kubelet asks only for that.
 func probe(path string) *applycorev1.ProbeApplyConfiguration {
-	return applycorev1.Probe().WithHTTPGet(applycorev1.HTTPGetAction().WithPath(path).WithPort(intstr.FromInt32(ReadyPort)).WithScheme(corev1.URISchemeHTTP))
+	return applycorev1.Probe().WithHTTPGet(applycorev1.HTTPGetAction().
+		WithPath(path).
+		WithPort(intstr.FromInt32(bootstrap.ReadyPort)).
+		WithScheme(corev1.URISchemeHTTP))
 }
 
 func restricted() *applycorev1.SecurityContextApplyConfiguration {

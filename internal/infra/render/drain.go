@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -9,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// drainTimes are how long a proxy takes to end. It is told when its pod is, goes on serving, sends its connections away, and is stopped when none is left.
+// drainTimes are how long a proxy takes to end. It is told when its pod is, goes on serving, sends its connections away, and is stopped
+// when none is left.
 type drainTimes struct {
-	// quiet is for how long no new connection may come before everybody is taken to know that the pod is going.
+	// quiet is for how long no new connection may come before all clients are taken to know that the pod ends.
 	quiet time.Duration
 	// spread is over which time Envoy tells connections to go, so that their clients do not all come back at once. Connections of a listener
 	// that changed have as long to finish.
@@ -42,52 +45,82 @@ func drainOf(gateway ir.Gateway) drainTimes {
 }
 
 const (
+	// Databases are in it too, see [ir.GeoDirectory].
 	helperDirectory = "/run/gatewright"
 	helperProgram   = helperDirectory + "/gatewright"
-	pressureFile    = adminDirectory + "/drain-pressure"
 )
 
-// installer brings Gatewright's program into the pod, and the file that Envoy wants to find. It runs before Envoy and asks for the same, so
-// it adds nothing to what the pod asks for, and has limits where a namespace demands them.
-func installer(settings Settings, requirements *applycorev1.ResourceRequirementsApplyConfiguration) *applycorev1.ContainerApplyConfiguration {
+// installer brings Gatewright's program into the pod, databases, and the file that Envoy wants to find. It runs before Envoy and asks for
+// the same, so it adds nothing to what the pod asks for, and has limits where a namespace demands them. What it writes when it fails is in
+// the status of the pod.
+func installer(
+	gateway ir.Gateway, settings Settings, requirements *applycorev1.ResourceRequirementsApplyConfiguration,
+) *applycorev1.ContainerApplyConfiguration {
 	return applycorev1.Container().
 		WithName("install-drain").
 		WithImage(settings.Helper).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
-		WithArgs("install", helperProgram, "--pressure", pressureFile).
+		WithArgs("install", helperProgram, "--pressure", bootstrap.PressureFile).
+		WithArgs(databaseArguments(gateway.Fleet.Proxies.GeoIP)...).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithResources(requirements).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory),
-			applycorev1.VolumeMount().WithName("admin").WithMountPath(adminDirectory),
+			applycorev1.VolumeMount().WithName("admin").WithMountPath(bootstrap.AdminDirectory),
 		)
 }
 
-// helperVolume is where the program lies. On disk, so that it costs no memory before it runs.
-func helperVolume() *applycorev1.VolumeApplyConfiguration {
-	return applycorev1.Volume().WithName("gatewright").WithEmptyDir(applycorev1.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse("256Mi")))
+// databaseArguments name the databases that are copied from where the operator mounts them. The proxy gets copies, see [ir.GeoDatabases].
+func databaseArguments(d ir.GeoDatabases) []string {
+	var all []string
+	for _, database := range []struct{ name, path string }{
+		{"city", d.City}, {"country", d.Country}, {"asn", d.ASN}, {"isp", d.ISP}, {"anonymous-ip", d.AnonymousIP},
+	} {
+		if database.path != "" {
+			all = append(all, "--geoip-"+database.name+"="+database.path)
+		}
+	}
+	return all
 }
 
-// withDrain has the pod finish before it ends. Envoy's image has nothing but Envoy, which can not ask itself to drain, and a hook that
+// helperVolume is where the program and the databases lie. On disk, so that they cost no memory before they are used.
+func helperVolume(gateway ir.Gateway) *applycorev1.VolumeApplyConfiguration {
+	limit := "256Mi"
+	if !gateway.Fleet.Proxies.GeoIP.IsZero() {
+		limit = "4Gi"
+	}
+	return applycorev1.Volume().WithName("gatewright").WithEmptyDir(applycorev1.EmptyDirVolumeSource().WithSizeLimit(
+		resource.MustParse(limit),
+	))
+}
+
+// withDrain has the pod finish before it ends. Envoy's image has nothing but Envoy, which cannot ask itself to drain, and a hook that
 // the kubelet calls over the network could be called by others; so Gatewright's program is brought in beside it.
-func withDrain(pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.ContainerApplyConfiguration, gateway ir.Gateway, settings Settings) {
+func withDrain(
+	pod *applycorev1.PodSpecApplyConfiguration, envoy *applycorev1.ContainerApplyConfiguration, gateway ir.Gateway, settings Settings,
+) error {
 	times := drainOf(gateway)
 	stop := applycorev1.LifecycleHandler()
 	envoy.WithLifecycle(applycorev1.Lifecycle().WithPreStop(stop))
 	if settings.Helper == "" {
+		if !gateway.Fleet.Proxies.GeoIP.IsZero() {
+			return errors.New("geoIP of the ProxyConfig needs Gatewright's own image in the pods of proxies; start Gatewright with --image")
+		}
 		stop.WithSleep(applycorev1.SleepAction().WithSeconds(max(seconds(2*times.quiet), 1)))
 		pod.WithTerminationGracePeriodSeconds(seconds(2*times.quiet + grace))
-		return
+		return nil
 	}
 	pod.WithTerminationGracePeriodSeconds(seconds(times.timeout + grace))
-	pod.WithVolumes(helperVolume()).WithInitContainers(installer(settings, envoy.Resources))
+	pod.WithVolumes(helperVolume(gateway)).WithInitContainers(installer(gateway, settings, envoy.Resources))
 	envoy.WithVolumeMounts(applycorev1.VolumeMount().WithName("gatewright").WithMountPath(helperDirectory).WithReadOnly(true))
 	stop.WithExec(applycorev1.ExecAction().WithCommand(helperProgram, "drain",
-		"--admin", adminSocket, "--pressure", pressureFile,
+		"--admin", bootstrap.AdminSocket, "--pressure", bootstrap.PressureFile,
 		"--quiet", times.quiet.String(), "--spread", times.spread.String(), "--timeout", times.timeout.String(),
-		// What the hook says itself nobody hears; this is the log of the container.
+		// The output of a hook is lost; this is the log of the container.
 		"--log-file", "/proc/1/fd/2",
 	))
+	return nil
 }
 
 // drainArguments are Envoy's part. Hot restart is off, so its time to end a parent does not matter.

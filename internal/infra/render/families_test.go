@@ -9,38 +9,6 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-func TestProbesAreAnsweredInEveryFamily(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name     string
-		families ir.Families
-		want     []string
-	}{
-		{"nothing is known", nil, []string{"0.0.0.0"}},
-		{"IPv4", ir.Families{ir.IPv4}, []string{"0.0.0.0"}},
-		{"IPv6", ir.Families{ir.IPv6}, []string{"::"}},
-		{"both", ir.Families{ir.IPv6, ir.IPv4}, []string{"0.0.0.0", "::"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			settings := exampleSettings()
-			settings.Families = c.families
-			bootstrap, _ := exampleBootstrap(t, settings)
-			ready := bootstrap.GetStaticResources().GetListeners()[0]
-			got := []string{ready.GetAddress().GetSocketAddress().GetAddress()}
-			for _, more := range ready.GetAdditionalAddresses() {
-				if more.GetAddress().GetSocketAddress().GetPortValue() != ReadyPort {
-					t.Errorf("port of %v", more)
-				}
-				got = append(got, more.GetAddress().GetSocketAddress().GetAddress())
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("binds %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
 func TestFamiliesOfTheService(t *testing.T) {
 	t.Parallel()
 	dual := ir.Families{ir.IPv4, ir.IPv6}
@@ -56,7 +24,13 @@ func TestFamiliesOfTheService(t *testing.T) {
 		{"both where the cluster has both", dual, nil, ir.Service{}, corev1.IPFamilyPolicyPreferDualStack, nil},
 		{"the policy of the parameters", dual, nil, ir.Service{FamilyPolicy: "SingleStack"}, corev1.IPFamilyPolicySingleStack, nil},
 		{"the families of the parameters", dual, nil, ir.Service{Families: []string{"IPv6"}}, "", []corev1.IPFamily{corev1.IPv6Protocol}},
-		{"the family of an address that is asked for", dual, []string{"2001:db8::7"}, ir.Service{}, corev1.IPFamilyPolicySingleStack, []corev1.IPFamily{corev1.IPv6Protocol}},
+		{
+			"the family of an address that is asked for", dual,
+			[]string{"2001:db8::7"},
+			ir.Service{},
+			corev1.IPFamilyPolicySingleStack,
+			[]corev1.IPFamily{corev1.IPv6Protocol},
+		},
 		{"an address in a cluster of one family", ir.Families{ir.IPv4}, []string{"192.0.2.7"}, ir.Service{}, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
@@ -22,9 +23,6 @@ type Object interface {
 	GetNamespace() *string
 	GetName() *string
 }
-
-// BundleKey is the key of a fleet's ConfigMap that holds the authorities by which its proxies know the control plane.
-const BundleKey = corev1.ServiceAccountRootCAKey
 
 // Kinds are the kinds of a fleet's objects, in the order of [Fleet]. Those of one fleet all have its name. No fleet has all of them.
 var Kinds = []schema.GroupVersionKind{
@@ -43,7 +41,7 @@ func IsWorkload(kind string) bool { return kind == "Deployment" || kind == "Daem
 // Fleet gives the objects that run a Gateway's proxies, in the order in which they need each other. A Gateway without ports has no
 // Service among them: Kubernetes has no Service without ports, and one that exists may keep its address until a port comes back.
 // The bundle is the authorities, in PEM, that the control plane's certificate comes from; a new one rolls no pod. An error means that a
-// patch can not be used, see [PatchFlaw], or that something can not be encoded, which no valid Gateway causes.
+// patch cannot be used, see [PatchError], or that something cannot be encoded, which no valid Gateway causes.
 // A Gateway that shares its proxies has nothing but a Service.
 func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, error) {
 	var objects []Object
@@ -65,13 +63,13 @@ func Fleet(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, erro
 
 // proxies are the objects that run them.
 func proxies(gateway ir.Gateway, settings Settings, bundle []byte) ([]Object, error) {
-	files, err := configFiles(gateway, settings)
+	files, err := bootstrap.Files(gateway, settings.bootstrapOptions(gateway))
 	if err != nil {
 		return nil, fmt.Errorf("rendering the bootstrap of Gateway %s: %w", gateway.Name, err)
 	}
-	hash := hashFiles(files)
+	hash := bootstrap.Hash(files)
 	if gateway.Fleet.Delivery == ir.XDS {
-		files[BundleKey] = string(bundle)
+		files[bootstrap.BundleFile] = string(bundle)
 	}
 	running, err := workload(gateway, settings, hash)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
@@ -21,7 +22,9 @@ func exampleGateway() ir.Gateway {
 		Name: ir.Name{Namespace: "shop", Name: "edge"},
 		Fleet: ir.Fleet{
 			Name: "edge-gatewright", UID: "11111111-2222-3333-4444-555555555555", Class: "gatewright",
-			Labels:      map[string]string{"team": "shop", ir.ManagedByLabel: "me", ir.InstanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x"},
+			Labels: map[string]string{
+				"team": "shop", ir.ManagedByLabel: "me", ir.InstanceLabel: "mine", GatewayNameLabel: "other", gatewayClassLabel: "x",
+			},
 			Annotations: map[string]string{"note": "hello", bootstrapHash: "forged"},
 		},
 		Ports: []ir.Port{
@@ -137,12 +140,21 @@ func TestPodSecurityIsRestricted(t *testing.T) {
 	check(t, fleet, []fact{
 		{"the pod may not run as root", isTrue(pod.SecurityContext.RunAsNonRoot) && *pod.SecurityContext.RunAsUser == 65532},
 		{"the pod has the default seccomp profile", pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault},
-		{"the only sysctl is a safe one", slices.Equal(pod.SecurityContext.Sysctls, []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}})},
+		{"the only sysctl is a safe one", slices.Equal(pod.SecurityContext.Sysctls, []corev1.Sysctl{{
+			Name: "net.ipv4.ip_unprivileged_port_start", Value: "0",
+		}})},
 		{"the container may not gain privileges", isFalse(security.AllowPrivilegeEscalation)},
-		{"the container has no capabilities", slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}) && security.Capabilities.Add == nil},
-		{"the container can not write to its image", isTrue(security.ReadOnlyRootFilesystem)},
-		{"no token for the API server is mounted", isFalse(pod.AutomountServiceAccountToken) && isFalse(fleet.serviceAccount.AutomountServiceAccountToken)},
-		{"no host namespace or path is used", !pod.HostNetwork && !pod.HostPID && !pod.HostIPC && !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil })},
+		{"the container has no capabilities", slices.Equal(
+			security.Capabilities.Drop, []corev1.Capability{"ALL"},
+		) && security.Capabilities.Add == nil},
+		{"the container cannot write to its image", isTrue(security.ReadOnlyRootFilesystem)},
+		{
+			"no token for the API server is mounted",
+			isFalse(pod.AutomountServiceAccountToken) && isFalse(fleet.serviceAccount.AutomountServiceAccountToken),
+		},
+		{"no host namespace or path is used", !pod.HostNetwork && !pod.HostPID && !pod.HostIPC && !slices.ContainsFunc(
+			pod.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil },
+		)},
 	})
 }
 
@@ -155,20 +167,40 @@ func TestDeployment(t *testing.T) {
 	token := pod.Volumes[1].Projected.Sources[0].ServiceAccountToken
 	check(t, fleet, []fact{
 		{"there is one container", len(pod.Containers) == 1 && len(pod.InitContainers) == 0},
-		{"only the readiness port is a container port", len(envoy.Ports) == 1 && envoy.Ports[0].ContainerPort == ReadyPort},
-		{"waiting for the control plane kills nothing for a day", envoy.StartupProbe.HTTPGet.Path == ReadyPath && envoy.StartupProbe.FailureThreshold*envoy.StartupProbe.PeriodSeconds == 86400},
-		{"a proxy that hangs for a minute is replaced, by the same listener", envoy.LivenessProbe.HTTPGet.Path == ReadyPath && envoy.LivenessProbe.FailureThreshold*envoy.LivenessProbe.PeriodSeconds == 60},
-		{"readiness asks the static listener", envoy.ReadinessProbe.HTTPGet.Path == ReadyPath && envoy.ReadinessProbe.HTTPGet.Port.IntValue() == ReadyPort},
+		{"only the readiness port is a container port", len(envoy.Ports) == 1 && envoy.Ports[0].ContainerPort == bootstrap.ReadyPort},
+		{
+			"waiting for the control plane kills nothing for a day",
+			envoy.StartupProbe.HTTPGet.Path == bootstrap.ReadyPath && envoy.StartupProbe.FailureThreshold*envoy.StartupProbe.PeriodSeconds == 86400,
+		},
+		{
+			"a proxy that hangs for a minute is replaced, by the same listener",
+			envoy.LivenessProbe.HTTPGet.Path == bootstrap.ReadyPath && envoy.LivenessProbe.FailureThreshold*envoy.LivenessProbe.PeriodSeconds == 60,
+		},
+		{
+			"readiness asks the static listener",
+			envoy.ReadinessProbe.HTTPGet.Path == bootstrap.ReadyPath && envoy.ReadinessProbe.HTTPGet.Port.IntValue() == bootstrap.ReadyPort,
+		},
 		{"a leaving proxy serves until endpoints forgot it", envoy.Lifecycle.PreStop.Sleep.Seconds < *pod.TerminationGracePeriodSeconds},
 		{"memory is limited and CPU is not", envoy.Resources.Limits.Cpu().IsZero() && envoy.Resources.Limits.Memory().String() == "1Gi"},
 		{"replicas are left to others", spec.Replicas == nil},
-		{"no proxy leaves before another is ready", spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 0 && spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 1},
-		{"the selector selects the pods", metav1.FormatLabelSelector(spec.Selector) == "app.kubernetes.io/instance=edge-gatewright,app.kubernetes.io/managed-by=gatewright"},
-		{"the token is for the control plane, of this ServiceAccount and short-lived", pod.ServiceAccountName == fleet.serviceAccount.Name && token.Audience == TokenAudience && *token.ExpirationSeconds == 3600},
-		{"each proxy is started under its pod's name", slices.Contains(envoy.Args, "$(POD_NAME)") && envoy.Env[0].ValueFrom.FieldRef.FieldPath == "metadata.name"},
+		{
+			"no proxy leaves before another is ready",
+			spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 0 && spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 1,
+		},
+		{
+			"the selector selects the pods",
+			metav1.FormatLabelSelector(spec.Selector) == "app.kubernetes.io/instance=edge-gatewright,app.kubernetes.io/managed-by=gatewright",
+		},
+		{
+			"the token is for the control plane, of this ServiceAccount and short-lived",
+			pod.ServiceAccountName == fleet.serviceAccount.Name && token.Audience == TokenAudience && *token.ExpirationSeconds == 3600,
+		},
+		{"each proxy is started under its pod's name", slices.Contains(
+			envoy.Args, "$(POD_NAME)",
+		) && envoy.Env[0].ValueFrom.FieldRef.FieldPath == "metadata.name"},
 		{"no Secret is mounted", !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Secret != nil })},
 		{"the default image is used", envoy.Image == DefaultImage && envoy.ImagePullPolicy == corev1.PullIfNotPresent},
-		{"the hash can not be forged", spec.Template.Annotations[bootstrapHash] != "forged"},
+		{"the hash cannot be forged", spec.Template.Annotations[bootstrapHash] != "forged"},
 	})
 }
 
@@ -220,11 +252,17 @@ func TestWhatChangesWhat(t *testing.T) {
 		changed []string
 	}{
 		{"nothing", func(*ir.Gateway, *Settings, *[]byte) {}, nil},
-		{"a new authority changes the ConfigMap and rolls no pod", func(_ *ir.Gateway, _ *Settings, b *[]byte) { *b = []byte("new") }, []string{"ConfigMap"}},
+		{"a new authority changes the ConfigMap and rolls no pod", func(
+			_ *ir.Gateway, _ *Settings, b *[]byte,
+		) {
+			*b = []byte("new")
+		}, []string{"ConfigMap"}},
 		{"a new port changes the Service alone", func(g *ir.Gateway, _ *Settings, _ *[]byte) {
 			g.Ports = append(g.Ports, ir.Port{Number: 9000, Protocol: ir.HTTP})
 		}, []string{"Service"}},
-		{"a moved control plane rolls the pods", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.XDSPort = 1 }, []string{"ConfigMap", "Deployment"}},
+		{"a moved control plane rolls the pods", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.XDSPort = 1 }, []string{
+			"ConfigMap", "Deployment",
+		}},
 		{"a new image changes the Deployment alone", func(_ *ir.Gateway, s *Settings, _ *[]byte) { s.Image = "x" }, []string{"Deployment"}},
 		{"an annotation changes everything", func(g *ir.Gateway, _ *Settings, _ *[]byte) {
 			g.Fleet.Annotations = map[string]string{"a": "b"}

@@ -16,7 +16,8 @@ func TestObjectsNameTheInstallationThatMadeThem(t *testing.T) {
 		gateway.Fleet.Installation = installation
 		fleet := render(t, gateway, exampleSettings(), exampleBundle)
 		for kind, labels := range map[string]map[string]string{
-			"ServiceAccount": fleet.serviceAccount.Labels, "ConfigMap": fleet.configMap.Labels, "Deployment": fleet.deployment.Labels, "Service": fleet.service.Labels,
+			"ServiceAccount": fleet.serviceAccount.Labels, "ConfigMap": fleet.configMap.Labels, "Deployment": fleet.deployment.Labels,
+			"Service": fleet.service.Labels,
 		} {
 			for _, other := range []string{"", "blue", "green", "forged"} {
 				if got := Selector(other).Matches(klabels.Set(labels)); got != (other == installation) {

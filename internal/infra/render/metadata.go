@@ -22,6 +22,17 @@ const (
 	GatewayNameLabel = "gateway.networking.k8s.io/gateway-name"
 
 	gatewayClassLabel = "gateway.networking.k8s.io/gateway-class-name"
+
+	nameLabel = "app.kubernetes.io/name"
+	// ComponentLabel is [Component] on the objects of a fleet.
+	ComponentLabel = "app.kubernetes.io/component"
+	Component      = "proxy"
+)
+
+// The owner of a fleet's objects.
+const (
+	OwnerAPIVersion = "gateway.networking.k8s.io/v1"
+	OwnerKind       = "Gateway"
 )
 
 // FieldOwner is the name under which Gatewright owns fields of the objects it applies.
@@ -40,7 +51,7 @@ func serviceLabels(gateway ir.Gateway) map[string]string {
 	return installed(gateway, over(gateway.Fleet.Labels, identityLabels(gateway)))
 }
 
-// installed adds the label of the installation, which nobody else can set.
+// installed adds the label of the installation, which no user can set.
 func installed(gateway ir.Gateway, all map[string]string) map[string]string {
 	delete(all, ir.InstallationLabel)
 	if gateway.Fleet.Installation != "" {
@@ -52,7 +63,7 @@ func installed(gateway ir.Gateway, all map[string]string) map[string]string {
 // chosen are the labels or annotations that a Gateway chooses for objects other than its Service. In Gatewright's namespace there are
 // none: webhooks, cloud identities and NetworkPolicies act on those of pods and ServiceAccounts.
 func chosen(gateway ir.Gateway, wanted map[string]string) map[string]string {
-	if gateway.Fleet.Abroad != "" {
+	if gateway.Fleet.OtherNamespace != "" {
 		return nil
 	}
 	return wanted
@@ -67,17 +78,17 @@ func over(layers ...map[string]string) map[string]string {
 	return all
 }
 
-// identityLabels say what an object is and whose. Nobody else can set them.
+// identityLabels say what an object is and whose. No user can set them.
 func identityLabels(gateway ir.Gateway) map[string]string {
 	all := map[string]string{
-		"app.kubernetes.io/name":      "envoy",
-		"app.kubernetes.io/component": "proxy",
-		gatewayClassLabel:             LabelValue(gateway.Fleet.Class),
+		nameLabel:         "envoy",
+		ComponentLabel:    Component,
+		gatewayClassLabel: LabelValue(gateway.Fleet.Class),
 	}
 	if gateway.Name != ir.SharedFleet(gateway.Fleet.Class) {
 		all[GatewayNameLabel] = LabelValue(gateway.Name.Name)
 	}
-	if gateway.Fleet.Abroad != "" {
+	if gateway.Fleet.OtherNamespace != "" {
 		all[ir.OwnerLabel] = gateway.Fleet.UID
 	}
 	maps.Copy(all, selector(gateway.Fleet.Name))
@@ -95,7 +106,7 @@ func serviceAnnotations(gateway ir.Gateway) map[string]string {
 }
 
 // reservedDomains are those of annotations by which Kubernetes' own controllers keep their state, or by which a pod leaves the Pod Security
-// Standards. A Gateway can not set them.
+// Standards. A Gateway cannot set them.
 var reservedDomains = []string{
 	"container.apparmor.security.beta.kubernetes.io",
 	"container.seccomp.security.alpha.kubernetes.io", "seccomp.security.alpha.kubernetes.io",
@@ -110,7 +121,7 @@ func reserved(annotation string) bool {
 func ownedAnnotations(gateway ir.Gateway, wanted map[string]string) map[string]string {
 	all := over(wanted)
 	maps.DeleteFunc(all, func(key, _ string) bool { return reserved(key) })
-	if gateway.Fleet.Abroad != "" {
+	if gateway.Fleet.OtherNamespace != "" {
 		all[ir.OwnerAnnotation] = gateway.Name.String()
 	}
 	return all
@@ -121,8 +132,8 @@ func selector(fleet string) map[string]string {
 	return map[string]string{ir.ManagedByLabel: ir.ManagedBy, ir.InstanceLabel: fleet}
 }
 
-// Front is the name of the fleet whose pods serve a Gateway, whoever else they serve.
-func Front(gateway ir.Gateway) string {
+// BackingFleet is the name of the fleet whose pods serve a Gateway: its own, or the shared one of its class.
+func BackingFleet(gateway ir.Gateway) string {
 	if gateway.Fleet.Shared != (ir.Name{}) {
 		return ir.SharedFleetName(gateway.Fleet.Class)
 	}
@@ -132,24 +143,22 @@ func Front(gateway ir.Gateway) string {
 // owners makes the objects leave with their Gateway, if they are in its namespace; Gatewright removes others. It does not block the
 // Gateway's deletion: that would need a right on its finalizers.
 func owners(gateway ir.Gateway) []*applymetav1.OwnerReferenceApplyConfiguration {
-	if gateway.Fleet.Abroad != "" {
+	if gateway.Fleet.OtherNamespace != "" {
 		return nil
 	}
 	return []*applymetav1.OwnerReferenceApplyConfiguration{applymetav1.OwnerReference().
-		WithAPIVersion("gateway.networking.k8s.io/v1").
-		WithKind(gatewayKind).
+		WithAPIVersion(OwnerAPIVersion).
+		WithKind(OwnerKind).
 		WithName(gateway.Name.Name).
 		WithUID(types.UID(gateway.Fleet.UID)).
 		WithController(true)}
 }
 
-const gatewayKind = "Gateway"
-
 // OwnerOf is the Gateway whose fleet an object belongs to, or the [ir.SharedFleet], and its UID. An object without an owner has one if it
 // is in Gatewright's own namespace and says so.
 func OwnerOf(object metav1.Object, system string) (gateway ir.Name, uid string, ok bool) {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
-		return ir.Name{Namespace: object.GetNamespace(), Name: owner.Name}, string(owner.UID), owner.Kind == gatewayKind
+		return ir.Name{Namespace: object.GetNamespace(), Name: owner.Name}, string(owner.UID), owner.Kind == OwnerKind
 	}
 	name, uid := object.GetAnnotations()[ir.OwnerAnnotation], object.GetLabels()[ir.OwnerLabel]
 	return ir.ParseName(name), uid, object.GetNamespace() == system && name != "" && uid != ""

@@ -49,11 +49,14 @@ var parameterCases = []struct {
 		return f.budget.Spec.MinAvailable.String() == "50%" && f.budget.Spec.MaxUnavailable == nil
 	}},
 	{"a budget as a number", func(p *ir.Proxies) { p.Disruption = &ir.Disruption{MaxUnavailable: "3"} }, func(f rendered) bool {
-		return f.budget.Spec.MaxUnavailable.IntValue() == 3 && maps.Equal(f.budget.Spec.Selector.MatchLabels, f.deployment.Spec.Selector.MatchLabels)
+		return f.budget.Spec.MaxUnavailable.IntValue() == 3 && maps.Equal(
+			f.budget.Spec.Selector.MatchLabels, f.deployment.Spec.Selector.MatchLabels,
+		)
 	}},
 	{"an autoscaler by default", func(p *ir.Proxies) { p.Autoscaling = &ir.Autoscaling{Max: 5} }, func(f rendered) bool {
 		spec := f.autoscaler.Spec
-		return *spec.MinReplicas == 2 && spec.MaxReplicas == 5 && spec.ScaleTargetRef.Name == "edge-gatewright" && spec.ScaleTargetRef.Kind == "Deployment" &&
+		return *spec.MinReplicas == 2 && spec.MaxReplicas == 5 && spec.ScaleTargetRef.Name == "edge-gatewright" &&
+			spec.ScaleTargetRef.Kind == "Deployment" &&
 			*spec.Metrics[0].Resource.Target.AverageUtilization == 80 && f.budget != nil && f.deployment.Spec.Replicas == nil
 	}},
 	{"an autoscaler in detail", func(p *ir.Proxies) {
@@ -63,7 +66,8 @@ var parameterCases = []struct {
 		}
 	}, func(f rendered) bool {
 		spec := f.autoscaler.Spec
-		return *spec.MinReplicas == 1 && spec.Metrics[0].Resource.Name == "memory" && *spec.Behavior.ScaleDown.StabilizationWindowSeconds == 7 && f.budget == nil
+		return *spec.MinReplicas == 1 && spec.Metrics[0].Resource.Name == "memory" &&
+			*spec.Behavior.ScaleDown.StabilizationWindowSeconds == 7 && f.budget == nil
 	}},
 	{"another image", func(p *ir.Proxies) { p.Pod.Image, p.Pod.PullSecrets = "e:1", []string{"s"} }, func(f rendered) bool {
 		return envoy(f).Image == "e:1" && template(f).Spec.ImagePullSecrets[0].Name == "s"
@@ -86,7 +90,10 @@ var parameterCases = []struct {
 			update.MaxSurge.IntValue() == 0 && update.MaxUnavailable.IntValue() == 1
 	}},
 	{"no port of a node otherwise", func(*ir.Proxies) {}, func(f rendered) bool { return len(envoy(f).Ports) == 1 }},
-	{"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) }, func(f rendered) bool { return threads(f) == "3" }},
+	{
+		"as many threads as asked for", func(p *ir.Proxies) { p.Concurrency = new(int32(3)) },
+		func(f rendered) bool { return threads(f) == "3" },
+	},
 	{"two threads where little CPU is requested", func(*ir.Proxies) {}, func(f rendered) bool { return threads(f) == "2" }},
 	{"as many threads as CPU is requested", func(p *ir.Proxies) {
 		p.Pod.Resources = &ir.Resources{Requests: map[string]string{"cpu": "3500m"}}
@@ -117,9 +124,14 @@ var parameterCases = []struct {
 		p.Pod.Spread = `[{"maxSkew":2,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule"}]`
 	}, func(f rendered) bool {
 		spread := template(f).Spec.TopologySpreadConstraints
-		return len(spread) == 1 && spread[0].TopologyKey == "rack" && maps.Equal(spread[0].LabelSelector.MatchLabels, f.deployment.Spec.Selector.MatchLabels)
+		return len(spread) == 1 && spread[0].TopologyKey == "rack" && maps.Equal(
+			spread[0].LabelSelector.MatchLabels, f.deployment.Spec.Selector.MatchLabels,
+		)
 	}},
-	{"pods are not spread", func(p *ir.Proxies) { p.Pod.Spread = "[]" }, func(f rendered) bool { return template(f).Spec.TopologySpreadConstraints == nil }},
+	{
+		"pods are not spread", func(p *ir.Proxies) { p.Pod.Spread = "[]" },
+		func(f rendered) bool { return template(f).Spec.TopologySpreadConstraints == nil },
+	},
 	{"a Service on nodes' ports", func(p *ir.Proxies) {
 		p.Service = ir.Service{
 			Type: "NodePort", NodePorts: map[string]int32{"80": 30080, "8443/udp": 30443}, ExternalPolicy: "Local", InternalPolicy: "Local",
@@ -127,8 +139,10 @@ var parameterCases = []struct {
 		}
 	}, func(f rendered) bool {
 		spec := f.service.Spec
-		return spec.Type == corev1.ServiceTypeNodePort && spec.Ports[0].NodePort == 30080 && spec.Ports[1].NodePort == 0 && spec.Ports[2].NodePort == 30443 &&
-			spec.ExternalTrafficPolicy == "Local" && *spec.InternalTrafficPolicy == "Local" && spec.LoadBalancerClass == nil && spec.LoadBalancerSourceRanges == nil
+		return spec.Type == corev1.ServiceTypeNodePort && spec.Ports[0].NodePort == 30080 && spec.Ports[1].NodePort == 0 &&
+			spec.Ports[2].NodePort == 30443 &&
+			spec.ExternalTrafficPolicy == "Local" && *spec.InternalTrafficPolicy == "Local" && spec.LoadBalancerClass == nil &&
+			spec.LoadBalancerSourceRanges == nil
 	}},
 	{"a load balancer of a class", func(p *ir.Proxies) {
 		p.Service = ir.Service{
@@ -137,13 +151,17 @@ var parameterCases = []struct {
 		}
 	}, func(f rendered) bool {
 		spec := f.service.Spec
-		return spec.Type == corev1.ServiceTypeLoadBalancer && *spec.LoadBalancerClass == "a/b" && slices.Equal(spec.LoadBalancerSourceRanges, []string{"192.0.2.0/24"}) &&
-			f.service.Annotations["lb"] == "internal" && f.deployment.Annotations["lb"] == "" && spec.IPFamilies[0] == corev1.IPv6Protocol && *spec.IPFamilyPolicy == "RequireDualStack"
+		return spec.Type == corev1.ServiceTypeLoadBalancer && *spec.LoadBalancerClass == "a/b" && slices.Equal(
+			spec.LoadBalancerSourceRanges, []string{"192.0.2.0/24"},
+		) &&
+			f.service.Annotations["lb"] == "internal" && f.deployment.Annotations["lb"] == "" && spec.IPFamilies[0] == corev1.IPv6Protocol &&
+			*spec.IPFamilyPolicy == "RequireDualStack"
 	}},
 	{"a Service inside the cluster", func(p *ir.Proxies) {
 		p.Service = ir.Service{Type: "ClusterIP", NodePorts: map[string]int32{"80": 30080}, ExternalPolicy: "Local"}
 	}, func(f rendered) bool {
-		return f.service.Spec.Type == corev1.ServiceTypeClusterIP && f.service.Spec.Ports[0].NodePort == 0 && f.service.Spec.ExternalTrafficPolicy == ""
+		return f.service.Spec.Type == corev1.ServiceTypeClusterIP && f.service.Spec.Ports[0].NodePort == 0 &&
+			f.service.Spec.ExternalTrafficPolicy == ""
 	}},
 }
 
@@ -168,7 +186,7 @@ func TestScale(t *testing.T) {
 		proxies ir.Proxies
 		want    string
 	}{
-		{"nobody said a number", ir.Proxies{}, ""},
+		{"no number is set", ir.Proxies{}, ""},
 		{"a number", ir.Proxies{Replicas: new(int32(3))}, `{"replicas":3}`},
 		{"none at all", ir.Proxies{Replicas: new(int32(0))}, `{"replicas":0}`},
 		{"an autoscaler says it", ir.Proxies{Replicas: new(int32(3)), Autoscaling: &ir.Autoscaling{Max: 4}}, ""},

@@ -19,13 +19,14 @@ import (
 	"github.com/gatewright/gatewright/internal/limits"
 )
 
-// PatchFlaw says what is wrong with the patches of a Gateway's parameters, nothing if nothing is.
-func PatchFlaw(gateway ir.Gateway) string {
+// PatchError says what is wrong with the patches of a Gateway's parameters, nothing if nothing is.
+func PatchError(gateway ir.Gateway) string {
 	wanted := gateway.Fleet.Proxies.Patches
 	if wanted == (ir.Patches{}) {
 		return ""
 	}
-	if _, err := workload(gateway, Settings{}, ""); err != nil {
+	// The pod has all its containers, so that patches of each are checked. Which image they run does not matter.
+	if _, err := workload(gateway, Settings{Helper: "gatewright"}, ""); err != nil {
 		return err.Error()
 	}
 	if _, err := service(gateway, nil); err != nil {
@@ -83,13 +84,13 @@ const (
 )
 
 // checkPatch refuses what would take long to merge, before it is merged.
-func checkPatch(patch ir.Verbatim) error {
+func checkPatch(patch ir.RawJSON) error {
 	if len(patch) > maxPatch {
 		return fmt.Errorf("it has %d bytes, and at most %d are merged; make it shorter", len(patch), maxPatch)
 	}
 	var content any
 	if err := json.Unmarshal([]byte(patch), &content); err != nil {
-		return fmt.Errorf("it can not be read: %w", err)
+		return fmt.Errorf("it cannot be read: %w", err)
 	}
 	return checkLists(content)
 }
@@ -119,7 +120,7 @@ func checkLists(value any) error {
 }
 
 // merge is a strategic merge patch. Kubernetes' own code is given here what the API server would have refused, so a panic is an error too.
-func merge(original []byte, patch ir.Verbatim, schema any) (changed []byte, err error) {
+func merge(original []byte, patch ir.RawJSON, schema any) (changed []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = errUnreadable
@@ -130,13 +131,13 @@ func merge(original []byte, patch ir.Verbatim, schema any) (changed []byte, err 
 
 // patched applies a strategic merge patch to an object and reads it before, after, and after as what is to be applied. A field that the
 // object does not have is a mistake.
-func patched(field string, patch ir.Verbatim, object Object, before, after any, result Object) error {
+func patched(field string, patch ir.RawJSON, object Object, before, after any, result Object) error {
 	original, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("encoding the object for %s: %w", field, err)
 	}
 	if err := limits.CheckNumbers([]byte(patch)); err != nil {
-		return fmt.Errorf("%s can not be read: %w", field, err)
+		return fmt.Errorf("%s cannot be read: %w", field, err)
 	}
 	if err := checkPatch(patch); err != nil {
 		return fmt.Errorf("%s: %w", field, err)
@@ -156,7 +157,8 @@ func patched(field string, patch ir.Verbatim, object Object, before, after any, 
 	if err := json.Unmarshal(changed, result); err != nil {
 		return unfit(field, err)
 	}
-	if kind, version := result.GetKind(), result.GetAPIVersion(); kind == nil || *kind != *object.GetKind() || version == nil || *version != *object.GetAPIVersion() {
+	if kind, version := result.GetKind(), result.GetAPIVersion(); kind == nil || *kind != *object.GetKind() || version == nil ||
+		*version != *object.GetAPIVersion() {
 		return refused(field, "apiVersion or kind")
 	}
 	return nil

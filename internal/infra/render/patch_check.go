@@ -23,8 +23,11 @@ type guarded struct {
 
 func refused(field, what string) error { return fmt.Errorf("%s may not change %s", field, what) }
 
-// identity are the labels by which Gatewright, and whoever it tells, knows what is its own.
-var identity = []string{ir.ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, "app.kubernetes.io/name", "app.kubernetes.io/component", ir.InstallationLabel}
+// identity are the labels by which Gatewright and its users find its objects.
+var identity = []string{
+	ir.ManagedByLabel, ir.InstanceLabel, GatewayNameLabel, gatewayClassLabel, nameLabel, ComponentLabel,
+	ir.InstallationLabel,
+}
 
 // checkMetadata lets a patch change labels, but for our own, and annotations.
 func checkMetadata(field, path string, before, after metav1.ObjectMeta) error {
@@ -67,7 +70,7 @@ func checkWorkload(field string, before, after guarded) error {
 	return nil
 }
 
-// sealedEnvoy says whether a container is the proxy's, which can not write to its image.
+// sealedEnvoy says whether a container is the proxy's, which cannot write to its image.
 func sealedEnvoy(c corev1.Container) bool {
 	security := c.SecurityContext
 	return c.Name == "envoy" && security != nil && security.ReadOnlyRootFilesystem != nil && *security.ReadOnlyRootFilesystem

@@ -24,7 +24,7 @@ func unfit(field string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		text = fmt.Sprintf("%s can not be a JSON %s", wrong.Field, wrong.Value)
+		text = fmt.Sprintf("%s cannot be a JSON %s", wrong.Field, wrong.Value)
 	}
 	if strings.Contains(text, "%!") || printedMap.MatchString(text) {
 		text = errUnreadable.Error()
@@ -36,5 +36,5 @@ func unfit(field string, err error) error {
 		}
 		text = text[:end] + "…"
 	}
-	return fmt.Errorf("%s can not be applied: %s; %s", field, text, next)
+	return fmt.Errorf("%s cannot be applied: %s; %s", field, text, next)
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // inPod is a patch of what pods are like.
-func inPod(spec string) ir.Verbatim {
-	return ir.Verbatim(`{"spec":{"template":{"spec":` + spec + `}}}`)
+func inPod(spec string) ir.RawJSON {
+	return ir.RawJSON(`{"spec":{"template":{"spec":` + spec + `}}}`)
 }
 
 // inEnvoy is a patch of the proxy's container.
-func inEnvoy(fields string) ir.Verbatim {
+func inEnvoy(fields string) ir.RawJSON {
 	return inPod(`{"containers":[{"name":"envoy",` + fields + `}]}`)
 }
 
@@ -35,14 +35,14 @@ func TestPatches(t *testing.T) {
 			if test.service {
 				gateway.Fleet.Proxies.Patches = ir.Patches{Service: test.patch}
 			}
-			got := PatchFlaw(gateway)
-			if (got == "") != (test.flaw == "") || !strings.Contains(got, test.flaw) {
-				t.Errorf("got %q, want %q", got, test.flaw)
+			got := PatchError(gateway)
+			if (got == "") != (test.problem == "") || !strings.Contains(got, test.problem) {
+				t.Errorf("got %q, want %q", got, test.problem)
 			}
 			if len(got) > 600 || strings.Contains(got, "%!") || strings.Contains(got, "panic") || strings.Contains(got, "map[") {
 				t.Errorf("it is not for people: %s", got)
 			}
-			if _, err := Fleet(gateway, exampleSettings(), exampleBundle); (err == nil) != (test.flaw == "") {
+			if _, err := Fleet(gateway, exampleSettings(), exampleBundle); (err == nil) != (test.problem == "") {
 				t.Errorf("rendering it: %v", err)
 			}
 		})
@@ -51,15 +51,21 @@ func TestPatches(t *testing.T) {
 
 var patchTests = []struct {
 	name    string
-	patch   ir.Verbatim
+	patch   ir.RawJSON
 	service bool
-	// flaw is a part of what is said, empty if the patch is good.
-	flaw string
+	// problem is a part of what is said, empty if the patch is good.
+	problem string
 }{
 	{"an annotation and a label", `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`, false, ""},
-	{"a list that is ordered", inEnvoy(`"$setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false, "$setElementOrder is not supported"},
-	{"the same in escapes", inEnvoy(`"\u0024setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false, "$setElementOrder is not supported"},
-	{"too long a patch", ir.Verbatim(`{"metadata":{"annotations":{"a":"` + strings.Repeat("b", maxPatch) + `"}}}`), false, "make it shorter"},
+	{
+		"a list that is ordered", inEnvoy(`"$setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false,
+		"$setElementOrder is not supported",
+	},
+	{
+		"the same in escapes", inEnvoy(`"\u0024setElementOrder/env":[{"name":"A"}],"env":[{"name":"A","value":"b"}]`), false,
+		"$setElementOrder is not supported",
+	},
+	{"too long a patch", ir.RawJSON(`{"metadata":{"annotations":{"a":"` + strings.Repeat("b", maxPatch) + `"}}}`), false, "make it shorter"},
 	{"too long a list", inEnvoy(`"args":[` + strings.Repeat(`"a",`, maxPatchList) + `"a"]`), false, "a list of 257 entries"},
 	{"labels that are no map", `{"metadata":{"labels":"x"}}`, false, "labels"},
 	{"annotations that are a list", `{"metadata":{"annotations":["x"]}}`, false, "annotations"},
@@ -71,7 +77,10 @@ var patchTests = []struct {
 	{"an amount without end in capitals", inEnvoy(`"RESOURCES":{"LIMITS":{"memory":"1e-1000000000"}}`), false, "is too long"},
 	{"a number without end", inPod(`{"overhead":{"cpu":1e-1000000000}}`), false, "is too long"},
 	{"more digits than anything has", inPod(`{"overhead":{"cpu":"` + strings.Repeat("7", 1000) + `"}}`), false, "is too long"},
-	{"text that begins like a number", `{"metadata":{"annotations":{"a":"2026-11-16","b":"1e4f","c":"` + ir.Verbatim(strings.Repeat("-", 100)) + `"}}}`, false, ""},
+	{
+		"text that begins like a number",
+		`{"metadata":{"annotations":{"a":"2026-11-16","b":"1e4f","c":"` + ir.RawJSON(strings.Repeat("-", 100)) + `"}}}`, false, "",
+	},
 	{"a sidecar that is restricted", inPod(`{"containers":[{"name":"more","image":"x",` + harmless + `}]}`), false, ""},
 	{"a volume of a ConfigMap", inPod(`{"volumes":[{"name":"more","configMap":{"name":"x"}}]}`), false, ""},
 	{"a sidecar that may gain privileges", inPod(`{"containers":[{"name":"more","image":"x"}]}`), false, "allowPrivilegeEscalation"},
@@ -87,25 +96,43 @@ var patchTests = []struct {
 	{"the host's files", inPod(`{"volumes":[{"name":"host","hostPath":{"path":"/"}}]}`), false, "hostPath"},
 	{"a port of the host", inEnvoy(`"ports":[{"containerPort":80,"hostPort":80}]`), false, "hostPort"},
 	{"an unsafe sysctl", inPod(`{"securityContext":{"sysctls":[{"name":"kernel.msgmax","value":"1"}]}}`), false, "forbidden sysctls"},
-	{"a privileged init container", inPod(`{"initContainers":[{"name":"i","image":"x","securityContext":{"privileged":true}}]}`), false, "privileged"},
+	{
+		"a privileged init container", inPod(`{"initContainers":[{"name":"i","image":"x","securityContext":{"privileged":true}}]}`), false,
+		"privileged",
+	},
 	{"another ServiceAccount", inPod(`{"serviceAccountName":"admin"}`), false, "ServiceAccount"},
 	{"another ServiceAccount by its old name", inPod(`{"serviceAccount":"admin"}`), false, "ServiceAccount"},
 	{"a token for the API server", inPod(`{"automountServiceAccountToken":true}`), false, "automountServiceAccountToken"},
 	{"a token for the API server by default", inPod(`{"automountServiceAccountToken":null}`), false, "automountServiceAccountToken"},
 	{"one view of all processes", inPod(`{"shareProcessNamespace":true}`), false, "shareProcessNamespace"},
 	{"a proxy that can write to its image", inEnvoy(`"securityContext":{"readOnlyRootFilesystem":false}`), false, "write to its image"},
-	{"no proxy", inPod(`{"containers":[{"name":"envoy","$patch":"delete"},{"name":"x","image":"x",` + harmless + `}]}`), false, "envoy to be gone"},
-	{"another system, whose containers need no security context", inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","securityContext":null}]}`), false, "os"},
-	{"another system, and the container replaced", inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","image":"x"},{"$patch":"replace"}]}`), false, "os"},
+	{
+		"no proxy", inPod(`{"containers":[{"name":"envoy","$patch":"delete"},{"name":"x","image":"x",` + harmless + `}]}`), false,
+		"envoy to be gone",
+	},
+	{
+		"another system, whose containers need no security context",
+		inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","securityContext":null}]}`), false, "os",
+	},
+	{
+		"another system, and the container replaced",
+		inPod(`{"os":{"name":"windows"},"containers":[{"name":"envoy","image":"x"},{"$patch":"replace"}]}`), false, "os",
+	},
 	{"no security context", inEnvoy(`"securityContext":null`), false, "allowPrivilegeEscalation"},
 	{"its own system", inPod(`{"os":{"name":"linux"}}`), false, ""},
 	{"a container that is nothing", inPod(`{"containers":[null]}`), false, "has another type than the object's field; compare it"},
-	{"a container without a name", inPod(`{"containers":[{"image":"x"}]}`), false, "patches.deployment can not be applied: "},
-	{"a container whose name is a list", inPod(`{"containers":[{"name":["envoy"],"image":"x"}]}`), false, "patches.deployment can not be applied: "},
-	{"finalizers that are objects", `{"metadata":{"finalizers":[{"a":"b"}]}}`, false, "patches.deployment can not be applied: "},
+	{"a container without a name", inPod(`{"containers":[{"image":"x"}]}`), false, "patches.deployment cannot be applied: "},
+	{
+		"a container whose name is a list", inPod(`{"containers":[{"name":["envoy"],"image":"x"}]}`), false,
+		"patches.deployment cannot be applied: ",
+	},
+	{"finalizers that are objects", `{"metadata":{"finalizers":[{"a":"b"}]}}`, false, "patches.deployment cannot be applied: "},
 	{"another name", `{"metadata":{"name":"other"}}`, false, "metadata but labels"},
 	{"another namespace", `{"metadata":{"namespace":"kube-system"}}`, false, "metadata but labels"},
-	{"another owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}}`, false, "metadata but labels"},
+	{
+		"another owner", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}}`, false,
+		"metadata but labels",
+	},
 	{"another kind", `{"kind":"DaemonSet"}`, false, "kind"},
 	{"a finalizer", `{"metadata":{"finalizers":["a/b"]}}`, false, "metadata but labels"},
 	{"a label of ours", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"me"}}}`, false, "managed-by"},
@@ -128,15 +155,17 @@ func FuzzPatches(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, patch string, ofService bool) {
 		gateway := exampleGateway()
-		gateway.Fleet.Proxies.Patches.Workload = ir.Verbatim(patch)
+		gateway.Fleet.Proxies.Patches.Workload = ir.RawJSON(patch)
 		if ofService {
-			gateway.Fleet.Proxies.Patches = ir.Patches{Service: ir.Verbatim(patch)}
+			gateway.Fleet.Proxies.Patches = ir.Patches{Service: ir.RawJSON(patch)}
 		}
-		if PatchFlaw(gateway) != "" {
+		if PatchError(gateway) != "" {
 			return
 		}
 		before, after := render(t, exampleGateway(), exampleSettings(), exampleBundle), render(t, gateway, exampleSettings(), exampleBundle)
-		if got := after.service.Spec; len(got.ExternalIPs) > 0 || got.ExternalName != "" || !maps.Equal(got.Selector, before.service.Spec.Selector) {
+		if got := after.service.Spec; len(got.ExternalIPs) > 0 || got.ExternalName != "" || !maps.Equal(
+			got.Selector, before.service.Spec.Selector,
+		) {
 			t.Errorf("the Service takes traffic of others: %+v", got)
 		}
 		checkPlace(t, before.deployment.Spec.Template, after.deployment.Spec.Template)
@@ -171,7 +200,9 @@ func checkPrivileges(t *testing.T, c corev1.Container) {
 	if s == nil || s.AllowPrivilegeEscalation == nil || s.Capabilities == nil {
 		t.Fatalf("container %s may have privileges: %+v", c.Name, s)
 	}
-	if *s.AllowPrivilegeEscalation || s.Privileged != nil && *s.Privileged || !slices.Contains(s.Capabilities.Drop, "ALL") || s.RunAsUser != nil && *s.RunAsUser == 0 {
+	if *s.AllowPrivilegeEscalation || s.Privileged != nil && *s.Privileged || !slices.Contains(
+		s.Capabilities.Drop, "ALL",
+	) || s.RunAsUser != nil && *s.RunAsUser == 0 {
 		t.Errorf("container %s has privileges: %+v", c.Name, s)
 	}
 }
@@ -179,7 +210,9 @@ func checkPrivileges(t *testing.T, c corev1.Container) {
 func TestAPatchChangesWhatIsRendered(t *testing.T) {
 	t.Parallel()
 	gateway := exampleGateway()
-	gateway.Fleet.Proxies.Patches = ir.Patches{Workload: inEnvoy(`"env":[{"name":"A","value":"b"}]`), Service: `{"spec":{"sessionAffinity":"ClientIP"}}`}
+	gateway.Fleet.Proxies.Patches = ir.Patches{
+		Workload: inEnvoy(`"env":[{"name":"A","value":"b"}]`), Service: `{"spec":{"sessionAffinity":"ClientIP"}}`,
+	}
 	fleet := render(t, gateway, exampleSettings(), exampleBundle)
 	env := envoy(fleet).Env
 	if len(env) != 2 || env[0].Name+env[1].Name != "APOD_NAME" || fleet.service.Spec.SessionAffinity != "ClientIP" {
@@ -190,7 +223,7 @@ func TestAPatchChangesWhatIsRendered(t *testing.T) {
 		t.Errorf("got %s", fleet.raw)
 	}
 	if strings.Contains(string(render(t, gateway, exampleSettings(), exampleBundle).raw["DaemonSet"]), "creationTimestamp") {
-		t.Error("the patched object owns fields that nobody set")
+		t.Error("the patched object owns fields that are not set")
 	}
 }
 
@@ -207,25 +240,42 @@ func TestNoPatchTakesLong(t *testing.T) {
 	short := func(i int) string { return strconv.Quote(strconv.FormatInt(int64(i), 36)) }
 	variable := func(i int) string { return `{"name":` + short(i) + `}` }
 	removed := func(i int) string { return `{"$patch":"delete","name":` + short(i) + `}` }
-	for name, patch := range map[string]ir.Verbatim{
+	for name, patch := range map[string]ir.RawJSON{
 		"lists by name":       inEnvoy(`"env":` + list(variable)),
 		"removed by name":     inEnvoy(`"env":` + list(removed)),
 		"plain lists":         inEnvoy(`"args":` + list(short)),
 		"removed from a list": inEnvoy(`"args":` + list(short) + `,"$deleteFromPrimitiveList/args":` + list(short)),
-		"finalizers removed":  ir.Verbatim(`{"metadata":{"finalizers":` + list(short) + `,"$deleteFromPrimitiveList/finalizers":` + list(short) + `}}`),
-		"keys that are kept":  inEnvoy(`"lifecycle":{"$retainKeys":` + list(short) + `}`),
-		"volumes with keys":   ir.Verbatim(`{"spec":{"template":{"spec":{"volumes":` + list(func(i int) string { return `{"name":` + short(i) + `,"$retainKeys":["a"]}` }) + `}}}}`),
+		"finalizers removed": ir.RawJSON(
+			`{"metadata":{"finalizers":` + list(short) + `,"$deleteFromPrimitiveList/finalizers":` + list(short) + `}}`,
+		),
+		"keys that are kept": inEnvoy(`"lifecycle":{"$retainKeys":` + list(short) + `}`),
+		"volumes with keys": ir.RawJSON(`{"spec":{"template":{"spec":{"volumes":` + list(
+			func(i int) string { return `{"name":` + short(i) + `,"$retainKeys":["a"]}` },
+		) + `}}}}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gateway := exampleGateway()
 			gateway.Fleet.Proxies.Patches.Workload = patch
 			began := time.Now()
-			flaw := PatchFlaw(gateway)
+			problem := PatchError(gateway)
 			if took := time.Since(began); took > time.Second {
-				t.Errorf("%d bytes took %s: %.100s", len(patch), took, flaw)
+				t.Errorf("%d bytes took %s: %.100s", len(patch), took, problem)
 			}
-			t.Logf("%s: %d bytes took %s: %.100s", name, len(patch), time.Since(began), flaw)
+			t.Logf("%s: %d bytes took %s: %.100s", name, len(patch), time.Since(began), problem)
 		})
+	}
+}
+
+// A volume with databases is mounted where they are copied.
+func TestAPatchMountsDatabases(t *testing.T) {
+	t.Parallel()
+	gateway := exampleGateway()
+	gateway.Fleet.Proxies.GeoIP = ir.GeoDatabases{City: "/geo/city.mmdb"}
+	gateway.Fleet.Proxies.Patches.Workload = `{"spec":{"template":{"spec":{
+		"volumes":[{"name":"geo","configMap":{"name":"geo"}}],
+		"initContainers":[{"name":"install-drain","volumeMounts":[{"name":"geo","mountPath":"/geo","readOnly":true}]}]}}}}`
+	if problem := PatchError(gateway); problem != "" {
+		t.Error(problem)
 	}
 }

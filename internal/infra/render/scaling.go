@@ -22,7 +22,7 @@ const (
 )
 
 // Scale is the number of proxies in a fleet, nil if it is not ours to say. It is applied apart from the Deployment and under another
-// owner: whoever stops to say a number must not own it any more, or Kubernetes would take it away and begin again with one.
+// owner: an owner that no longer sets a number must not own it, or Kubernetes would remove it and start again with one.
 func Scale(gateway ir.Gateway) Object {
 	proxies := gateway.Fleet.Proxies
 	if proxies.DaemonSet || proxies.Autoscaling != nil || proxies.Replicas == nil || gateway.Fleet.Shared != (ir.Name{}) {
@@ -32,7 +32,7 @@ func Scale(gateway ir.Gateway) Object {
 		WithSpec(applyappsv1.DeploymentSpec().WithReplicas(*proxies.Replicas))
 }
 
-// autoscaler lets the number of proxies follow the load; nil if nobody asked for it.
+// autoscaler lets the number of proxies follow the load; nil if it is not asked for.
 func autoscaler(gateway ir.Gateway) (Object, error) {
 	wanted := gateway.Fleet.Proxies.Autoscaling
 	if wanted == nil {
@@ -84,7 +84,7 @@ func disruptionBudget(gateway ir.Gateway) Object {
 	least := int32(1)
 	switch {
 	case proxies.DaemonSet:
-		return nil // Kubernetes can not tell how many there should be
+		return nil // Kubernetes cannot tell how many there should be
 	case proxies.Autoscaling != nil:
 		least = autoscalingMin(proxies.Autoscaling)
 	case proxies.Replicas != nil:

@@ -16,7 +16,7 @@ import (
 // clusterIP for life, and externalIPs would let a Gateway take over traffic of others.
 func service(gateway ir.Gateway, families ir.Families) (Object, error) {
 	kind := serviceType(gateway.Fleet)
-	spec := applycorev1.ServiceSpec().WithType(kind).WithSelector(selector(Front(gateway)))
+	spec := applycorev1.ServiceSpec().WithType(kind).WithSelector(selector(BackingFleet(gateway)))
 	for _, port := range gateway.Ports {
 		spec.WithPorts(servicePort(gateway.Fleet.Proxies.Service, port))
 	}
@@ -99,7 +99,7 @@ func servicePort(wanted ir.Service, port ir.Port) *applycorev1.ServicePortApplyC
 }
 
 func transport(port ir.Port) corev1.Protocol {
-	if port.Protocol == ir.UDP {
+	if port.Protocol.Datagrams() {
 		return corev1.ProtocolUDP
 	}
 	return corev1.ProtocolTCP

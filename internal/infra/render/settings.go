@@ -1,17 +1,14 @@
 package render
 
-import "github.com/gatewright/gatewright/internal/ir"
+import (
+	"cmp"
+
+	"github.com/gatewright/gatewright/internal/infra/bootstrap"
+	"github.com/gatewright/gatewright/internal/ir"
+)
 
 // DefaultImage is the proxy that Gatewright is tested with.
 const DefaultImage = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
-
-// Where the control plane is found unless told otherwise.
-const (
-	// XDSService is the name of the Service in front of the control plane's xDS servers.
-	XDSService = "gatewright-xds"
-	// DefaultXDSPort is the port of that Service.
-	DefaultXDSPort = 18000
-)
 
 // Settings is what is the same for every fleet of a control plane.
 type Settings struct {
@@ -22,47 +19,32 @@ type Settings struct {
 	// ClusterDomain is the cluster's DNS domain; empty means [ir.DefaultClusterDomain].
 	ClusterDomain string
 	// XDSHost and XDSPort are where proxies find the control plane; empty and zero mean its Service. Whatever the host is, the
-	// control plane proves the name of its Service.
+	// control plane's certificate has the name of its Service.
 	XDSHost string
 	XDSPort uint32
 	// Families are the IP families of the cluster's pods.
 	Families ir.Families
 	// Image is the proxy's image; empty means [DefaultImage].
 	Image string
-	// Helper is the image of Gatewright itself, whose program lets a proxy finish before it ends. Without one a proxy only pauses.
+	// Helper is the image with the program that drains a proxy. Without one a proxy only pauses before it ends.
 	Helper string
 }
 
-// ServerNames are the names the control plane's certificate must hold; proxies check the first.
-func (s Settings) ServerNames() []string {
-	service := XDSService + "." + s.SystemNamespace + ".svc"
-	return []string{service, service + "." + s.clusterDomain()}
+// ServerNames are the names that the control plane's certificate must hold; proxies check the first.
+func (s Settings) ServerNames() []string { return s.controlPlane().ServerNames() }
+
+func (s Settings) controlPlane() bootstrap.ControlPlane {
+	return bootstrap.ControlPlane{Namespace: s.SystemNamespace, ClusterDomain: s.ClusterDomain, Host: s.XDSHost, Port: s.XDSPort}
 }
 
-func (s Settings) clusterDomain() string {
-	if s.ClusterDomain == "" {
-		return ir.DefaultClusterDomain
+// bootstrapOptions are those of a Gateway's proxies.
+func (s Settings) bootstrapOptions(gateway ir.Gateway) bootstrap.Options {
+	return bootstrap.Options{
+		ControlPlane: s.controlPlane(),
+		Families:     s.Families,
+		MemoryLimit:  resourcesOf(gateway).MemoryLimit,
+		DrainHelper:  s.Helper != "",
 	}
-	return s.ClusterDomain
 }
 
-func (s Settings) xdsHost() string {
-	if s.XDSHost == "" {
-		return s.ServerNames()[1]
-	}
-	return s.XDSHost
-}
-
-func (s Settings) xdsPort() uint32 {
-	if s.XDSPort == 0 {
-		return DefaultXDSPort
-	}
-	return s.XDSPort
-}
-
-func (s Settings) image() string {
-	if s.Image == "" {
-		return DefaultImage
-	}
-	return s.Image
-}
+func (s Settings) image() string { return cmp.Or(s.Image, DefaultImage) }

@@ -31,7 +31,7 @@ func workload(gateway ir.Gateway, settings Settings, hash string) (Object, error
 	return patchWorkload(gateway, deployment(gateway, template))
 }
 
-// deployment has a new proxy ready before an old one leaves. The number of them is somebody else's, see [Scale].
+// deployment has a new proxy ready before an old one leaves. The number of replicas has another field owner, see [Scale].
 func deployment(gateway ir.Gateway, template *applycorev1.PodTemplateSpecApplyConfiguration) Object {
 	return applyappsv1.Deployment(gateway.Fleet.Name, gateway.FleetNamespace()).
 		WithLabels(labels(gateway)).

@@ -73,7 +73,7 @@ func TestAttach(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody can target a GatewayClass where the system namespace is not known", func(t *testing.T) {
+	t.Run("nothing can target a GatewayClass where the system namespace is not known", func(t *testing.T) {
 		t.Parallel()
 		if targets, _ := kind.Attach("", "", []attach.Reference{{Group: gatewayGroup, Kind: "GatewayClass", Name: "c"}}); len(targets) != 0 {
 			t.Errorf("got %v", targets)
@@ -93,15 +93,15 @@ func TestAttach(t *testing.T) {
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	web, other := attach.HTTPRoutes.Target("app", "web", ""), attach.HTTPRoutes.Target("app", "other", "")
-	abroad, private := attach.HTTPRoutes.Target("abroad", "web", ""), attach.HTTPRoutes.Target("private", "web", "")
+	allowed, private := attach.HTTPRoutes.Target("allowed", "web", ""), attach.HTTPRoutes.Target("private", "web", "")
 	candidates := []attach.Candidate{
 		{Target: private, Labels: map[string]string{"tier": "web"}},
-		{Target: abroad, Labels: map[string]string{"tier": "web"}},
+		{Target: allowed, Labels: map[string]string{"tier": "web"}},
 		{Target: web, Labels: map[string]string{"tier": "web"}},
 		{Target: other, Labels: map[string]string{"tier": "other"}},
 		{Target: attach.Gateways.Target("app", "web", ""), Labels: map[string]string{"tier": "web"}},
 	}
-	granted := func(t attach.Target) bool { return t.Namespace == "abroad" }
+	granted := func(t attach.Target) bool { return t.Namespace == "allowed" }
 	labelled := metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
 	route := attach.Selector{Group: attach.HTTPRoutes.Group, Kind: attach.HTTPRoutes.Kind}
 	with := func(s attach.Selector, labels metav1.LabelSelector, all bool) attach.Selector {
@@ -115,7 +115,7 @@ func TestSelect(t *testing.T) {
 	}{
 		{"by label, in the namespace of the policy", with(route, labelled, false), []attach.Target{web}},
 		{"an empty selector selects all of the kind", with(route, metav1.LabelSelector{}, false), []attach.Target{other, web}},
-		{"other namespaces need a ReferenceGrant", with(route, labelled, true), []attach.Target{abroad, web}},
+		{"other namespaces need a ReferenceGrant", with(route, labelled, true), []attach.Target{allowed, web}},
 		{"a kind that is no target", attach.Selector{Kind: "Pod"}, nil},
 		{"a cluster-wide kind", attach.Selector{Group: attach.GatewayClasses.Group, Kind: attach.GatewayClasses.Kind, AllNamespaces: true}, nil},
 	} {

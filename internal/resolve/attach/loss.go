@@ -34,6 +34,8 @@ type Loss struct {
 	Cause  Cause
 	// Winner is what takes effect instead, or the inline field. It is empty for what is not applicable.
 	Winner Origin
+	// Detail says why a setting is not applicable, and what to do; empty for the usual reason.
+	Detail string
 }
 
 // message says which object wins and what to do. single says that the policy has no setting but this one.
@@ -50,6 +52,9 @@ func (l Loss) message(single bool) string {
 		return fmt.Sprintf("%s overrides %s for all of %s; remove it here, or set the strategy of that policy to %s",
 			l.Winner.Object, l.Setting, l.Winner.Target, Defaults)
 	case NotApplicable:
+		if l.Detail != "" {
+			return l.Detail
+		}
 		return fmt.Sprintf("%s has no effect on %s; set it on another target", l.Setting, l.Target)
 	case RejectsInline:
 		return fmt.Sprintf("%s has %s of its own and is rejected, since this policy overrides %s; "+
@@ -64,11 +69,24 @@ func (l Loss) message(single bool) string {
 // reported says whether the author of the policy has to know.
 func (l Loss) reported() bool { return l.Cause != Replaced }
 
+// OverriddenBy is the loss of a setting of a policy to one above it that overrides the setting.
+func OverriddenBy(loser, winner Origin) Loss {
+	return Loss{Setting: loser.Setting, Policy: loser.Object, Target: loser.Target, Cause: Overridden, Winner: winner}
+}
+
 // Rejection is why a subject cannot be served: it has an inline field that a policy overrides. Neither may silently replace the other, by
 // the rule of GEP-1494.
 type Rejection struct {
 	Inline   Inline
 	Override Origin
+}
+
+// Loss is the setting of the override, which has no effect on the subject.
+func (r Rejection) Loss() Loss {
+	return Loss{
+		Setting: r.Override.Setting, Policy: r.Override.Object, Target: r.Override.Target, Cause: RejectsInline,
+		Winner: Origin{Setting: r.Inline.Setting, Target: r.Inline.Object, Path: r.Inline.Path, Object: r.Inline.Object.Ref()},
+	}
 }
 
 // Problem is what the status of the subject says.

@@ -43,6 +43,8 @@ type Origin struct {
 	Target Target
 	// Path is the path of the field in the object.
 	Path string
+	// Overrides says that no more specific policy can change the setting.
+	Overrides bool
 }
 
 // Origin finds where a setting is from. It is false for a setting that nothing sets.
@@ -62,7 +64,9 @@ type contribution[S any] struct {
 }
 
 func (c *contribution[S]) origin(setting string) Origin {
-	return Origin{Setting: setting, Object: c.policy.Ref, Target: c.target, Path: "spec." + setting}
+	return Origin{
+		Setting: setting, Object: c.policy.Ref, Target: c.target, Path: "spec." + setting, Overrides: c.policy.Strategy == Overrides,
+	}
 }
 
 // Merge computes the effective policy of a subject. Policies may be in any order and may have other targets too.
@@ -79,7 +83,7 @@ func (k *Kind[S]) Merge(subject Subject, policies []*Policy[S]) Effective[S] {
 			e.add(s, list)
 			continue
 		}
-		winner := e.contest(s, list)
+		winner := e.resolveConflict(s, list)
 		j := slices.IndexFunc(subject.Inline, func(inline Inline) bool { return inline.Setting == s.Name })
 		switch {
 		case j >= 0:
@@ -126,27 +130,25 @@ func (e *Effective[S]) add(s *Setting[S], list []contribution[S]) {
 	}
 }
 
-// contest finds the policy whose setting takes effect, nil where none has it. It records the losses of all others.
-func (e *Effective[S]) contest(s *Setting[S], list []contribution[S]) *contribution[S] {
+// resolveConflict finds the policy whose setting takes effect, nil where none has it. It records the losses of all others.
+func (e *Effective[S]) resolveConflict(s *Setting[S], list []contribution[S]) *contribution[S] {
 	known := len(e.Losses)
-	// first takes precedence at the level in question, winner among all levels so far.
-	var first, winner *contribution[S]
+	var winner *contribution[S]
 	for i := range list {
 		c := &list[i]
 		switch {
 		case !s.has(&c.policy.Spec):
 		case !s.levels.has(c.level):
 			e.lose(s.Name, c, NotApplicable, Origin{})
-		case first != nil && first.level == c.level:
-			e.lose(s.Name, c, Conflicted, first.origin(s.Name))
+		case winner != nil && winner.level == c.level:
+			e.lose(s.Name, c, Conflicted, winner.origin(s.Name))
 		case winner != nil && winner.policy.Strategy == Overrides:
-			first = c
 			e.lose(s.Name, c, Overridden, winner.origin(s.Name))
 		default:
 			if winner != nil {
 				e.lose(s.Name, winner, Replaced, c.origin(s.Name))
 			}
-			first, winner = c, c
+			winner = c
 		}
 	}
 	if winner != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 )
 
-// world is some policies, one subject, and what one of the policies reaches.
-type world struct {
+// scenario is some policies, one subject, and what one of the policies reaches.
+type scenario struct {
 	policies policies
 	subject  attach.Subject
 	policy   *policy
@@ -62,9 +62,9 @@ func randomPolicy(r *rand.Rand, name string) *policy {
 	return p
 }
 
-func randomWorld(seed uint64) world {
+func randomScenario(seed uint64) scenario {
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test wants the same numbers each time
-	var w world
+	var w scenario
 	for i := range 1 + r.IntN(8) {
 		w.policies = append(w.policies, randomPolicy(r, fmt.Sprintf("p%d", i)))
 	}
@@ -92,12 +92,12 @@ func randomWorld(seed uint64) world {
 	return w
 }
 
-const worlds = 500
+const scenarios = 500
 
 func TestOrderNeverMatters(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(worlds) {
-		w := randomWorld(seed)
+	for seed := range uint64(scenarios) {
+		w := randomScenario(seed)
 		merged, status := kind.Merge(w.subject, w.policies), kind.Status(w.policy, w.reaches)
 
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test wants the same numbers each time
@@ -127,8 +127,8 @@ func shuffle[T any](r *rand.Rand, list []T) {
 // uppermost that overrides, or else the most specific one.
 func TestMergeIsTheRule(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(worlds) {
-		w := randomWorld(seed)
+	for seed := range uint64(scenarios) {
+		w := randomScenario(seed)
 		w.subject.Inline = nil
 		want := ""
 		for _, target := range w.subject.Chain {
@@ -164,19 +164,19 @@ func oldest(policies policies, target attach.Target) *policy {
 // TestNoCombinationPanics runs everything on odd policies, and checks what holds for any of them.
 func TestNoCombinationPanics(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(worlds) {
-		checkWorld(t, seed)
+	for seed := range uint64(scenarios) {
+		checkScenario(t, seed)
 	}
 }
 
 func FuzzPolicies(f *testing.F) {
-	f.Add(uint64(worlds))
-	f.Fuzz(checkWorld)
+	f.Add(uint64(scenarios))
+	f.Fuzz(checkScenario)
 }
 
-func checkWorld(t *testing.T, seed uint64) {
+func checkScenario(t *testing.T, seed uint64) {
 	t.Helper()
-	w := randomWorld(seed)
+	w := randomScenario(seed)
 	merged := kind.Merge(w.subject, w.policies)
 	for _, l := range merged.Losses {
 		if origin, ok := merged.Origin(l.Setting); ok && l.Cause != attach.RejectsInline && origin.Object == l.Policy {
@@ -207,12 +207,12 @@ func checkWorld(t *testing.T, seed uint64) {
 		}
 		_ = k.Notes(excluded, "app")
 	}
-	if status := kind.Status(w.policy, w.reaches); len(status.Ancestors) > attach.MaxAncestors || len(status.Conditions) < 2 {
+	if status := kind.Status(w.policy, w.reaches); len(status.Ancestors) > outcome.MaxAncestors || len(status.Conditions) < 2 {
 		t.Errorf("seed %d: %d ancestors, conditions %v", seed, len(status.Ancestors), status.Conditions)
 	}
 }
 
-func checkStatus(t *testing.T, seed uint64, status attach.Status) {
+func checkStatus(t *testing.T, seed uint64, status outcome.Policy) {
 	t.Helper()
 	conditions := slices.Clone(status.Conditions)
 	for _, a := range status.Ancestors {

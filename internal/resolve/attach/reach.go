@@ -18,10 +18,12 @@ type Reach struct {
 	// Target is one of the policy's targets, and Subject what is reached through it: the target itself, or a rule or a listener below it.
 	Target  Target
 	Subject Target
-	// Missing says what of the target does not exist, nil if it all does.
+	// Missing says what of the target does not exist, or what the policy needs and the Gateway does not have, nil for nothing.
 	Missing *refs.Problem
 	// Losses are those of the subject. Those of other policies are ignored.
 	Losses []Loss
+	// Others is how many more objects are reached in the same way, below the subject and without losses of their own.
+	Others int
 }
 
 // Neighbours are what a policy has to be seen with in order to find what it reaches.

@@ -14,9 +14,6 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// MaxAncestors is how many ancestors the standard lets a policy have.
-const MaxAncestors = 16
-
 // Reasons of GEP-713 that the Go types of the Gateway API do not have.
 const (
 	// ReasonOverridden is a policy of which no setting takes effect.
@@ -25,25 +22,6 @@ const (
 	ReasonPartiallyProgrammed = "PartiallyProgrammed"
 )
 
-// Status is what became of a policy.
-type Status struct {
-	// Policy has the ancestors, by name. Those of an inherited policy are at most [MaxAncestors], failing ones first.
-	outcome.Policy
-	// Conditions and Summary are about the policy as a whole. Only inherited policies have them.
-	Conditions []outcome.Condition
-	Summary    Summary
-}
-
-// Summary counts what a policy has to do with.
-type Summary struct {
-	// Targets counts the targets, and Affected the objects that are reached through them.
-	Targets  int
-	Affected int
-	// Overridden counts the objects on which a setting has no effect, and Failing those that do not exist or are rejected.
-	Overridden int
-	Failing    int
-}
-
 // ancestor is a policy seen from one Gateway.
 type ancestor struct {
 	gateway    string
@@ -51,8 +29,9 @@ type ancestor struct {
 	conditions []outcome.Condition
 }
 
-// Status is what became of a policy that reaches these objects, in any order.
-func (k *Kind[S]) Status(p *Policy[S], reaches []Reach) Status {
+// Status is what became of a policy that reaches these objects, in any order. Its ancestors are in the order of their names; those of an
+// inherited policy are at most [outcome.MaxAncestors], failing ones first.
+func (k *Kind[S]) Status(p *Policy[S], reaches []Reach) outcome.Policy {
 	reaches = inOrder(p.Targets, reaches)
 	names := k.Has(p)
 	var ancestors []ancestor
@@ -61,11 +40,14 @@ func (k *Kind[S]) Status(p *Policy[S], reaches []Reach) Status {
 			ancestors = append(ancestors, k.ancestor(p, names, group))
 		}
 	}
-	s := Status{Policy: outcome.Policy{Generation: p.Generation}}
+	s := outcome.Policy{Generation: p.Generation}
 	if k.Inherited {
+		for _, a := range ancestors {
+			s.Gateways = append(s.Gateways, a.gateway)
+		}
 		s.Conditions, s.Summary = k.whole(p, names, ancestors, reaches), summary(p.Ref, p.Targets, reaches)
 		slices.SortStableFunc(ancestors, func(a, b ancestor) int { return cmp.Compare(a.rank(), b.rank()) })
-		ancestors = ancestors[:min(len(ancestors), MaxAncestors)]
+		ancestors = ancestors[:min(len(ancestors), outcome.MaxAncestors)]
 	}
 	for _, a := range ancestors {
 		s.Ancestors = append(s.Ancestors, outcome.Parent{Ref: GatewayRef(a.gateway), Conditions: a.conditions})
@@ -96,12 +78,11 @@ func GatewayRef(key string) outcome.ParentRef {
 // ancestor is a policy seen from the Gateway that all of the reaches are about.
 func (k *Kind[S]) ancestor(p *Policy[S], names []string, reaches []Reach) ancestor {
 	a := ancestor{gateway: reaches[0].Gateway}
+	var problems []*refs.Problem
 	for group := range chunks(reaches, func(a, b Reach) bool { return a.Target == b.Target }) {
-		// The first target that has a problem speaks for the others.
-		if a.problem = k.problem(p, names, group); a.problem != nil {
-			break
-		}
+		problems = append(problems, k.problem(p, names, group))
 	}
+	a.problem = k.together(problems)
 	a.conditions = []outcome.Condition{accepted(p, a.problem)}
 	if k.ResolvedRefs {
 		a.conditions = append(a.conditions, resolvedRefs(p.ResolvedRefs))
@@ -112,6 +93,21 @@ func (k *Kind[S]) ancestor(p *Policy[S], names []string, reaches []Reach) ancest
 		}
 	}
 	return a
+}
+
+// together is why a policy is not accepted, given what is wrong at each target or Gateway, nil for nothing. The first problem speaks for
+// the others. A conflict at some of them leaves an inherited policy accepted: its condition Programmed names the conflict.
+func (k *Kind[S]) together(problems []*refs.Problem) *refs.Problem {
+	isConflict := func(p *refs.Problem) bool { return p != nil && p.Reason == string(gwv1.PolicyReasonConflicted) }
+	if k.Inherited && slices.Contains(problems, nil) {
+		problems = slices.DeleteFunc(problems, isConflict)
+	}
+	for _, p := range problems {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // problem says why a policy does not decide about the target that all of the reaches are about.
@@ -157,7 +153,7 @@ func accepted[S any](p *Policy[S], problem *refs.Problem) outcome.Condition {
 func resolvedRefs(problem *refs.Problem) outcome.Condition {
 	c := outcome.Condition{
 		Type: string(gwv1.BackendTLSPolicyConditionResolvedRefs), State: outcome.True,
-		Reason: string(gwv1.BackendTLSPolicyReasonResolvedRefs), Message: "all references lead somewhere",
+		Reason: string(gwv1.BackendTLSPolicyReasonResolvedRefs), Message: refs.Resolved,
 	}
 	return failed(c, problem)
 }

@@ -51,7 +51,7 @@ func TestDirectStatus(t *testing.T) {
 		want   map[string]string
 	}{
 		{"accepted at each Gateway", named("p", 2, "", one, two), nil, map[string]string{"infra/a": fine, "infra/b": fine}},
-		{"nobody uses the target", named("p", 2, "", service("unused", "")), nil, nil},
+		{"nothing uses the target", named("p", 2, "", service("unused", "")), nil, nil},
 		{
 			"a policy that cannot be served", broken(named("p", 2, "", two)), nil,
 			map[string]string{"infra/b": "Accepted=False Invalid: balance cannot be read; correct it"},
@@ -92,7 +92,7 @@ func TestDirectStatus(t *testing.T) {
 					return map[string][]string{"one": {"infra/a", "infra/a"}, "two": {"infra/b"}, "gone": {"infra/b"}}[target.Name]
 				},
 			}))
-			if status.Generation != 7 || status.Conditions != nil || status.Summary != (attach.Summary{}) {
+			if status.Generation != 7 || status.Conditions != nil || status.Summary != (outcome.PolicySummary{}) {
 				t.Errorf("got %+v", status)
 			}
 			var got map[string]string
@@ -101,7 +101,7 @@ func TestDirectStatus(t *testing.T) {
 					got = map[string]string{}
 				}
 				text := lines(a.Conditions)
-				if len(text) != 2 || text[1] != "ResolvedRefs=True ResolvedRefs: all references lead somewhere" {
+				if len(text) != 2 || text[1] != "ResolvedRefs=True ResolvedRefs: all references are resolved" {
 					t.Errorf("conditions are %q", text)
 				}
 				got[*a.Ref.Namespace+"/"+a.Ref.Name] = text[0]
@@ -171,38 +171,38 @@ func TestInheritedStatus(t *testing.T) {
 		other   *policy
 		inline  []attach.Inline
 		want    []string
-		summary attach.Summary
+		summary outcome.PolicySummary
 	}{
-		{"all settings take effect", both("p", 2, attach.Defaults, route), nil, nil, nil, attach.Summary{Targets: 1, Affected: 2}},
+		{"all settings take effect", both("p", 2, attach.Defaults, route), nil, nil, nil, outcome.PolicySummary{Targets: 1, Affected: 2}},
 		{
 			"a default that is replaced is not reported", both("p", 2, attach.Defaults, gateway), both("q", 1, "", route), nil,
 			nil,
-			attach.Summary{Targets: 1, Affected: 2},
+			outcome.PolicySummary{Targets: 1, Affected: 2},
 		},
 		{
 			"some settings are overridden", both("p", 2, attach.Defaults, route), limit("q", 3, attach.Overrides, gateway), nil,
 			[]string{"Programmed=False PartiallyProgrammed: some settings have no effect: " + overridden},
-			attach.Summary{Targets: 1, Affected: 2, Overridden: 2},
+			outcome.PolicySummary{Targets: 1, Affected: 2, Overridden: 2},
 		},
 		{
 			"all settings are overridden", limit("p", 2, attach.Defaults, route), limit("q", 3, attach.Overrides, gateway), nil,
 			[]string{"Programmed=False Overridden: no setting takes effect: " + overridden},
-			attach.Summary{Targets: 1, Affected: 2, Overridden: 2},
+			outcome.PolicySummary{Targets: 1, Affected: 2, Overridden: 2},
 		},
 		{
 			"all settings conflict", limit("p", 2, attach.Defaults, route), limit("q", 1, attach.Defaults, route), nil,
 			[]string{"Accepted=False Conflicted: " + conflicted, "Programmed=False Conflicted: the policy is not accepted: " + conflicted},
-			attach.Summary{Targets: 1, Affected: 2, Overridden: 2},
+			outcome.PolicySummary{Targets: 1, Affected: 2, Overridden: 2},
 		},
 		{
 			"some settings conflict", both("p", 2, attach.Defaults, route), limit("q", 1, attach.Defaults, route), nil,
 			[]string{"Programmed=False PartiallyProgrammed: some settings have no effect: " + conflicted},
-			attach.Summary{Targets: 1, Affected: 2, Overridden: 2},
+			outcome.PolicySummary{Targets: 1, Affected: 2, Overridden: 2},
 		},
 		{
 			"an override of an inline field", limit("p", 2, attach.Overrides, gateway), both("q", 3, attach.Defaults, gateway), inline,
 			[]string{"Programmed=False Overridden: no setting takes effect: " + rejects},
-			attach.Summary{Targets: 1, Affected: 2, Failing: 2},
+			outcome.PolicySummary{Targets: 1, Affected: 2, Failing: 2},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -258,6 +258,60 @@ func TestStatusAsAWhole(t *testing.T) {
 			c.policy.Serves = "served"
 			if got := lines(kind.Status(c.policy, c.reaches).Conditions)[0]; got != c.want {
 				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAConflictAtSomeTargets is about a policy that loses all settings at one of its two targets, to an older one there.
+func TestAConflictAtSomeTargets(t *testing.T) {
+	t.Parallel()
+	one, two := attach.HTTPRoutes.Target("app", "r", ""), attach.HTTPRoutes.Target("app", "s", "")
+	gone := attach.HTTPRoutes.Target("app", "gone", "")
+	p := named("p", 2, "", one, two, gone)
+	p.Spec.Allow, p.Spec.Balance, p.Serves = nil, nil, "served"
+	older := attach.Origin{Setting: "rateLimit.local", Object: attach.Ref{Kind: "TestPolicy", Namespace: "app", Name: "q"}, Target: one}
+	conflict := []attach.Loss{{Setting: "rateLimit.local", Policy: p.Ref, Target: one, Cause: attach.Conflicted, Winner: older}}
+	partial := []string{"Accepted=True Accepted: served", "Programmed=False PartiallyProgrammed: some settings have no effect: " + conflicted}
+	for _, c := range []struct {
+		name    string
+		reaches []attach.Reach
+		want    []string
+	}{
+		{
+			"at one Gateway",
+			[]attach.Reach{
+				{Gateway: "infra/a", Target: one, Subject: one, Losses: conflict}, {Gateway: "infra/a", Target: two, Subject: two},
+			},
+			partial,
+		},
+		{
+			"at two Gateways",
+			[]attach.Reach{
+				{Gateway: "infra/a", Target: one, Subject: one, Losses: conflict}, {Gateway: "infra/b", Target: two, Subject: two},
+			},
+			partial,
+		},
+		{
+			"beside a target that does not exist",
+			[]attach.Reach{
+				{Gateway: "infra/a", Target: one, Subject: one, Losses: conflict},
+				{Gateway: "infra/a", Target: two, Subject: two},
+				{Gateway: "infra/a", Target: gone, Subject: gone, Missing: attach.NotFound(gone)},
+			},
+			[]string{
+				"Accepted=False TargetNotFound: at Gateway infra/a: " + attach.NotFound(gone).Message,
+				"Programmed=False TargetNotFound: the policy is not accepted: at Gateway infra/a: " + attach.NotFound(gone).Message,
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := slices.DeleteFunc(lines(kind.Status(p, c.reaches).Conditions), func(line string) bool {
+				return strings.HasPrefix(line, "ResolvedRefs=True")
+			})
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

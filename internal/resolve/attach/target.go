@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	inferencev1 "sigs.k8s.io/gateway-api-inference-extension/api/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -38,6 +40,11 @@ var (
 	UDPRoutes  = routes(store.UDPRoute)
 	Services   = TargetKind{Kind: string(store.Service), Level: LevelBackend, SectionLevel: LevelPort, Section: "port"}
 	XBackends  = TargetKind{Group: gwxv1alpha1.GroupName, Kind: string(store.XBackend), Level: LevelBackend}
+
+	InferencePools = TargetKind{Group: inferencev1.GroupName, Kind: string(store.InferencePool), Level: LevelBackend}
+	ServiceImports = TargetKind{
+		Group: mcsv1beta1.GroupName, Kind: string(store.ServiceImport), Level: LevelBackend, SectionLevel: LevelPort, Section: "port",
+	}
 )
 
 func routes(kind store.Kind) TargetKind {
@@ -63,6 +70,7 @@ var allKinds = func() map[[2]string]TargetKind {
 	known := map[[2]string]TargetKind{}
 	for _, k := range []TargetKind{
 		GatewayClasses, Gateways, ListenerSets, HTTPRoutes, GRPCRoutes, TLSRoutes, TCPRoutes, UDPRoutes, Services, XBackends,
+		InferencePools, ServiceImports,
 	} {
 		known[[2]string{k.Group, k.Kind}] = k
 	}
@@ -93,6 +101,9 @@ func (t Target) Object() Target {
 	t.Section = ""
 	return t
 }
+
+// Ref names the whole object.
+func (t Target) Ref() Ref { return Ref{Kind: t.Kind, Namespace: t.Namespace, Name: t.Name} }
 
 // Key is the key of the object in its table: `namespace/name`, or the name alone for what has no namespace.
 func (t Target) Key() string { return store.Key(t.Namespace, t.Name) }

@@ -14,7 +14,7 @@ import (
 
 // whole is what became of an inherited policy altogether, for tools that do not know ancestors. ancestors are in order of their names.
 func (k *Kind[S]) whole(p *Policy[S], names []string, ancestors []ancestor, reaches []Reach) []outcome.Condition {
-	problem := wholeProblem(p, ancestors, reaches)
+	problem := k.wholeProblem(p, ancestors, reaches)
 	c := accepted(p, problem)
 	if problem == nil && len(ancestors) == 0 {
 		c.Message += "; no Gateway uses its targets"
@@ -30,7 +30,7 @@ func (k *Kind[S]) whole(p *Policy[S], names []string, ancestors []ancestor, reac
 }
 
 // wholeProblem says why a policy does not decide about all of its targets.
-func wholeProblem[S any](p *Policy[S], ancestors []ancestor, reaches []Reach) *refs.Problem {
+func (k *Kind[S]) wholeProblem(p *Policy[S], ancestors []ancestor, reaches []Reach) *refs.Problem {
 	if p.Accepted != nil {
 		return p.Accepted
 	}
@@ -41,18 +41,19 @@ func wholeProblem[S any](p *Policy[S], ancestors []ancestor, reaches []Reach) *r
 		}
 		return &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: message}
 	}
-	var first *refs.Problem
+	var problems []*refs.Problem
 	failing := 0
 	for _, a := range ancestors {
-		if a.problem == nil {
-			continue
+		var problem *refs.Problem
+		if a.problem != nil {
+			failing++
+			problem = &refs.Problem{Reason: a.problem.Reason, Message: fmt.Sprintf("at Gateway %s: %s", a.gateway, a.problem.Message)}
 		}
-		if failing++; first == nil {
-			first = &refs.Problem{Reason: a.problem.Reason, Message: fmt.Sprintf("at Gateway %s: %s", a.gateway, a.problem.Message)}
-		}
+		problems = append(problems, problem)
 	}
+	first := k.together(problems)
 	switch {
-	case failing > 1:
+	case first != nil && failing > 1:
 		first.Message += fmt.Sprintf("; and at %d more", failing-1)
 	case failing == 0:
 		// What does not exist may have to do with no Gateway.
@@ -64,9 +65,11 @@ func wholeProblem[S any](p *Policy[S], ancestors []ancestor, reaches []Reach) *r
 }
 
 // summary counts each object once, through however many targets and Gateways it is reached.
-func summary(policy Ref, targets []Target, reaches []Reach) Summary {
+func summary(policy Ref, targets []Target, reaches []Reach) outcome.PolicySummary {
 	affected, overridden, failing := map[Target]bool{}, map[Target]bool{}, map[Target]bool{}
+	others := 0
 	for _, r := range reaches {
+		others += r.Others
 		if r.Missing != nil {
 			failing[r.Subject] = true
 			continue
@@ -82,7 +85,7 @@ func summary(policy Ref, targets []Target, reaches []Reach) Summary {
 			}
 		}
 	}
-	return Summary{Targets: len(targets), Affected: len(affected), Overridden: len(overridden), Failing: len(failing)}
+	return outcome.PolicySummary{Targets: len(targets), Affected: len(affected) + others, Overridden: len(overridden), Failing: len(failing)}
 }
 
 // chunks cuts a list between elements that do not belong together.

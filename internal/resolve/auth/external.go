@@ -9,6 +9,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/backend"
 	"github.com/gatewright/gatewright/internal/resolve/header"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
@@ -17,9 +18,11 @@ import (
 // authPath is what the standard allows as a path before that of the request. Definitions check it too, but not those of every version.
 var authPath = regexp.MustCompile(`^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`)
 
-// External resolves a filter. Of what can not be served it returns a message, and of a backend that can not be asked the problem; both mean that
-// nobody judges.
-func External(v *store.View, objects *store.Objects, from refs.Origin, f *gwv1.HTTPExternalAuthFilter) (auth ir.ExternalAuth, problem *refs.Problem, message string) {
+// External resolves a filter. It returns a message if the filter is not supported, and a problem if its backend does not resolve. In both
+// cases no request is authorized.
+func External(
+	v *store.View, objects *store.Objects, from refs.Origin, f *gwv1.HTTPExternalAuthFilter,
+) (auth ir.ExternalAuth, problem *refs.Problem, message string) {
 	fallback := ir.BackendHTTP1
 	switch f.ExternalAuthProtocol {
 	case gwv1.HTTPRouteExternalAuthGRPCProtocol:
@@ -44,9 +47,9 @@ func External(v *store.View, objects *store.Objects, from refs.Origin, f *gwv1.H
 	if message := header.CheckNames("filter ExternalAuth: header", auth.RequestHeaders, auth.ResponseHeaders); message != "" {
 		return auth, nil, message
 	}
-	backend, problem := refs.Backend(v, objects, from, f.BackendRef, fallback)
+	backend, problem := backend.Resolve(v, objects, from, f.BackendRef, fallback)
 	if problem == nil {
-		auth.Backend = backend.Name()
+		auth.Backend = backend
 	}
 	return auth, problem, ""
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// clientCertificate follows spec.tls.backend to the key pair that proxies show to backends. A reference that leads nowhere does not stop the
-// Gateway: proxies then show nothing, and a backend that insists refuses them.
+// clientCertificate resolves the key pair of spec.tls.backend that proxies present to backends. If it does not resolve, the Gateway works
+// without: proxies present none, and a backend that requires one rejects them.
 func clientCertificate(v *store.View, objects *store.Objects, gw *gwv1.Gateway) (string, *refs.Problem) {
 	if gw.Spec.TLS == nil || gw.Spec.TLS.Backend == nil || gw.Spec.TLS.Backend.ClientCertificateRef == nil {
 		return "", nil
 	}
-	certificate, problem := refs.Certificate(v, objects, refs.Origin{Kind: "Gateway", Namespace: gw.Namespace}, *gw.Spec.TLS.Backend.ClientCertificateRef)
+	certificate, problem := refs.Certificate(v, objects, refs.Origin{Kind: "Gateway", Namespace: gw.Namespace},
+		*gw.Spec.TLS.Backend.ClientCertificateRef)
 	if problem == nil {
 		return certificate.Name, nil
 	}
@@ -28,7 +29,7 @@ func clientCertificate(v *store.View, objects *store.Objects, gw *gwv1.Gateway) 
 	}
 }
 
-// resolvedRefs judges the references of the Gateway itself, where it has any.
+// resolvedRefs returns the ResolvedRefs condition for the references of the Gateway itself, if it has any.
 func resolvedRefs(gw *gwv1.Gateway, problems ...*refs.Problem) []outcome.Condition {
 	if gw.Spec.TLS == nil {
 		return nil
@@ -42,6 +43,6 @@ func resolvedRefs(gw *gwv1.Gateway, problems ...*refs.Problem) []outcome.Conditi
 	}
 	return []outcome.Condition{{
 		Type: string(gwv1.GatewayConditionResolvedRefs), State: outcome.True,
-		Reason: string(gwv1.GatewayReasonResolvedRefs), Message: "all references of the Gateway itself lead somewhere",
+		Reason: string(gwv1.GatewayReasonResolvedRefs), Message: "all references of the Gateway itself are resolved",
 	}}
 }

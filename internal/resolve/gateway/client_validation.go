@@ -27,7 +27,7 @@ func clientValidation(gw *gwv1.Gateway, port gwv1.PortNumber) *gwv1.FrontendTLSV
 }
 
 // takeClients finds the authorities that clients of the listener must be known to. Without a single good one the listener is not
-// accepted: nobody is let in rather than anybody.
+// accepted: no client is accepted rather than any client.
 func (l *Listener) takeClients(v *store.View, objects *store.Objects, gw *gwv1.Gateway, found *findings) {
 	validation := clientValidation(gw, l.Port)
 	if validation == nil {
@@ -42,12 +42,13 @@ func (l *Listener) takeClients(v *store.View, objects *store.Objects, gw *gwv1.G
 		if found.accepted == nil {
 			found.accepted = &refs.Problem{
 				Reason:  string(gwv1.ListenerReasonNoValidCACertificate),
-				Message: "no client can be let in, because no CA certificate of spec.tls.frontend can be used; see ResolvedRefs",
+				Message: "no client is accepted, because no CA certificate of spec.tls.frontend can be used; see ResolvedRefs",
 			}
 		}
 		return
 	}
-	l.Clients = &ir.ClientValidation{Authorities: bundle, Fallback: validation.Mode == gwv1.AllowInsecureFallback}
+	fallback := validation.Mode == gwv1.AllowInsecureFallback
+	l.Clients = &ir.ClientValidation{Authorities: bundle, Fallback: fallback, Optional: fallback}
 }
 
 // insecureValidation warns of a Gateway that lets clients in whose certificates it does not trust.
@@ -74,7 +75,7 @@ func insecureValidation(gw *gwv1.Gateway) []outcome.Condition {
 		Type:   string(gwv1.GatewayConditionInsecureFrontendValidationMode),
 		State:  outcome.True,
 		Reason: string(gwv1.GatewayReasonConfigurationChanged),
-		Message: fmt.Sprintf("clients without a trusted certificate are let in %s; set mode %s to let in only those that prove who they are",
+		Message: fmt.Sprintf("clients without a trusted certificate are accepted %s; set mode %s to accept only clients with one",
 			strings.Join(where, " and "), gwv1.AllowValidOnly),
 	}}
 }

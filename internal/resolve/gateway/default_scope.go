@@ -7,17 +7,15 @@ import (
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 )
-
-// conditionDefaultGateway is the word of GEP-3793, for which the module of the standard has no name.
-const conditionDefaultGateway = "DefaultGateway"
 
 // reasonNotAllowed is why a Gateway that asks to be a default one is none.
 const reasonNotAllowed = "NotAllowed"
 
-// defaultScope is which routes the Gateway takes that do not name it, empty for none. Whoever writes a Gateway chooses its scope and
+// defaultScope is which routes the Gateway takes that do not name it, empty for none. The author of a Gateway chooses its scope and
 // which namespaces it takes routes from, so only a class can say that routes of others may come to it.
-func defaultScope(gw *gwv1.Gateway, class ResolvedClass) string {
+func defaultScope(gw *gwv1.Gateway, class class.Resolved) string {
 	if !class.DefaultGateways {
 		return ""
 	}
@@ -32,20 +30,21 @@ func wantedScope(gw *gwv1.Gateway) string {
 }
 
 // defaultGateway says whether the Gateway takes routes that do not name it, if it asks for them.
-func defaultGateway(gw *gwv1.Gateway, class ResolvedClass) []outcome.Condition {
+func defaultGateway(gw *gwv1.Gateway, class class.Resolved) []outcome.Condition {
 	scope := wantedScope(gw)
 	switch {
 	case scope == "":
 		return nil
 	case !class.DefaultGateways:
 		return []outcome.Condition{{
-			Type: conditionDefaultGateway, State: outcome.False, Reason: reasonNotAllowed,
-			Message: fmt.Sprintf("defaultScope %s has no effect: GatewayClass %s does not allow default Gateways; have routes name the Gateway, or have the ProxyConfig of the class say "+
+			Type: outcome.DefaultGateway, State: outcome.False, Reason: reasonNotAllowed,
+			Message: fmt.Sprintf("defaultScope %s has no effect: GatewayClass %s does not allow default Gateways; have routes name the "+
+				"Gateway, or have the ProxyConfig of the class say "+
 				"`defaultGateways: %s`", scope, gw.Spec.GatewayClassName, v1alpha1.DefaultGatewaysAllowed),
 		}}
 	default:
 		return []outcome.Condition{{
-			Type: conditionDefaultGateway, State: outcome.True, Reason: conditionDefaultGateway,
+			Type: outcome.DefaultGateway, State: outcome.True, Reason: outcome.DefaultGateway,
 			Message: fmt.Sprintf("Gateway has default scope %s: routes that use default Gateways are attached as if they named it", scope),
 		}}
 	}

@@ -17,12 +17,24 @@ func TestDefaultScopeCountsWhereTheClassAllowsIt(t *testing.T) {
 		state            outcome.State
 		says             string
 	}{
-		{"the class allows it", all, classConfig("{defaultGateways: Allowed}"), []string{"All"}, outcome.True, "are attached as if they named it"},
+		{
+			"the class allows it", all, classConfig("{defaultGateways: Allowed}"),
+			[]string{"All"},
+			outcome.True,
+			"are attached as if they named it",
+		},
 		{"the class does not say", all, classConfig("{}"), nil, outcome.False, "GatewayClass ours does not allow default Gateways"},
 		{"the class ignores it", all, classConfig("{defaultGateways: Ignored}"), nil, outcome.False, "defaultGateways: Allowed"},
 		{"the ProxyConfig of the class is gone", all, "", nil, outcome.False, "does not allow"},
-		{"something else is wrong with that ProxyConfig", all, classConfig("{defaultGateways: Allowed, drain: {delay: soon}}"), []string{"All"}, outcome.True, ""},
-		{"the Gateway allows it to itself", all + namesOwn, classConfig("{}") + ownConfig("{defaultGateways: Allowed}"), nil, outcome.False, "does not allow"},
+		{
+			"something else is wrong with that ProxyConfig", all, classConfig("{defaultGateways: Allowed, drain: {delay: soon}}"),
+			[]string{"All"},
+			outcome.True, "",
+		},
+		{
+			"the Gateway allows it to itself", all + namesOwn, classConfig("{}") + ownConfig("{defaultGateways: Allowed}"), nil, outcome.False,
+			"does not allow",
+		},
 		{"the Gateway has none", "  defaultScope: None", classConfig("{}"), nil, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,10 +54,11 @@ func TestDefaultScopeCountsWhereTheClassAllowsIt(t *testing.T) {
 func TestOnlyAClassAllowsDefaultGateways(t *testing.T) {
 	t.Parallel()
 	r := resolvePlaced(t, namesOwn, classConfig("{}")+ownConfig("{defaultGateways: Allowed}"))
-	if r.Accepted.Reason != "InvalidParameters" || !strings.Contains(r.Accepted.Message, "defaultGateways, which only the ProxyConfig of a GatewayClass can choose") {
+	if r.Accepted.Reason != "InvalidParameters" ||
+		!strings.Contains(r.Accepted.Message, "defaultGateways, which only the ProxyConfig of a GatewayClass can choose") {
 		t.Errorf("the Gateway says %+v", r.Accepted)
 	}
-	if r := resolvePlaced(t, namesOwn, classConfig("{defaultGateways: Allowed}")+ownConfig("{defaultGateways: Allowed}")); r.Held != "" {
-		t.Errorf("a ProxyConfig that repeats what the class says: %s", r.Held)
+	if r := resolvePlaced(t, namesOwn, classConfig("{defaultGateways: Allowed}")+ownConfig("{defaultGateways: Allowed}")); r.Frozen != "" {
+		t.Errorf("a ProxyConfig that repeats what the class says: %s", r.Frozen)
 	}
 }

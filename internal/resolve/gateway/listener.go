@@ -17,31 +17,32 @@ import (
 type Listener struct {
 	// ID is unique in the Gateway: the name for one of its own, `<namespace>/<set>/<name>` for one of a ListenerSet.
 	ID string
-	// Name is unique in the object that holds the listener, and Set is the `namespace/name` of the ListenerSet that does; empty for the Gateway.
+	// Name is unique in the object that holds the listener, and Set is the `namespace/name` of the ListenerSet that does; empty for the
+	// Gateway.
 	Name     string
 	Set      string
 	Hostname string
 	Port     int32
 	Protocol ir.Protocol
-	// Table is the route table its routes go to; empty where whole connections are forwarded.
-	Table string
-	// Accepted is the verdict on the listener alone. One whose certificates are missing is accepted and has no Certificates.
+	// Table is the route table its routes go to; zero where whole connections are forwarded.
+	Table ir.TableID
+	// Accepted is the condition of the listener alone. One whose certificates are missing is accepted and has no Certificates.
 	Accepted bool
 	// Terminates says that the listener needs Certificates.
 	Terminates   bool
 	Certificates []string
 	// Clients is what clients have to prove, nil for nothing.
 	Clients *ir.ClientValidation
-	// Filters are asked about every request before a route is chosen, in this order. One without a backend can not be asked.
-	Filters []ir.ExternalAuth
+	// Filters are passed by every request before a route is chosen, in this order.
+	Filters []ir.ListenerFilter
 	// Conflict is the reason for which it lost to a listener before it, or empty.
 	Conflict string
-	// Open says that routes may attach: the listener, its Gateway and its ListenerSet, if it is of one, are all accepted.
-	Open bool
+	// Attachable is set if routes may attach: the listener, its Gateway and its ListenerSet, if it is of one, are all accepted.
+	Attachable bool
 	// Kinds are the kinds of routes it takes, and Namespaces says from where.
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
-	// Conditions hold all verdicts but Programmed, which depends on the fleet.
+	// Conditions hold all conditions but Programmed, which depends on the fleet.
 	Conditions []outcome.Condition
 }
 
@@ -54,7 +55,7 @@ type findings struct {
 	expires string
 }
 
-// resolveListeners resolves the merged list: each listener is judged on its own first, then against those before it.
+// resolveListeners resolves the merged list: each listener is evaluated on its own first, then against those before it.
 func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway, entries []entry) []Listener {
 	for i := range entries {
 		entries[i].unsupported = unsupported(entries[i].spec)
@@ -88,7 +89,7 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 	if conflict != nil {
 		l.Conflict = conflict.Reason
 	}
-	l.Table = tableName(gw, l)
+	l.Table = table(gw, l)
 	l.Kinds, found.resolved = supportedKinds(spec)
 	if problem := l.takeNamespaces(e); problem != nil && found.accepted == nil {
 		found.accepted, l.Accepted = problem, false
@@ -112,13 +113,12 @@ func (l Listener) Usable() bool {
 	return l.Accepted && (!l.Terminates || len(l.Certificates) > 0)
 }
 
-// tableName is `<namespace>/<gateway>/<port>`, which all HTTP listeners of a port share, and so do all HTTPS listeners. There is none for
-// streams.
-func tableName(gw *gwv1.Gateway, l Listener) string {
+// table is the route table of a listener. There is none for streams.
+func table(gw *gwv1.Gateway, l Listener) ir.TableID {
 	if l.Protocol != ir.HTTP && l.Protocol != ir.HTTPS {
-		return ""
+		return ir.TableID{}
 	}
-	return fmt.Sprintf("%s/%s/%d", gw.Namespace, gw.Name, l.Port)
+	return ir.TableID{Gateway: store.KeyOf(gw), Port: l.Port}
 }
 
 // terminates says whether the listener ends TLS itself, which is the standard's default.
@@ -134,7 +134,7 @@ func hostnameOf(spec *gwv1.Listener) string {
 	return strings.ToLower(string(*spec.Hostname))
 }
 
-// unsupported looks for what this version does not serve. Nothing is left out in silence.
+// unsupported looks for what this version does not serve. Whatever is left out is reported.
 func unsupported(spec *gwv1.Listener) *refs.Problem {
 	value := func(message string) *refs.Problem {
 		return &refs.Problem{Reason: string(gwv1.ListenerReasonUnsupportedValue), Message: message}
@@ -196,8 +196,9 @@ func supportedKinds(spec *gwv1.Listener) ([]outcome.RouteKind, *refs.Problem) {
 		switch {
 		case !slices.Contains(served, kind):
 			problem = &refs.Problem{
-				Reason:  string(gwv1.ListenerReasonInvalidRouteKinds),
-				Message: fmt.Sprintf("allowedRoutes names kind %s of group %q, which a %s listener does not take", kind.Kind, kind.Group, spec.Protocol),
+				Reason: string(gwv1.ListenerReasonInvalidRouteKinds),
+				Message: fmt.Sprintf("allowedRoutes names kind %s of group %q, which a %s listener does not take", kind.Kind, kind.Group,
+					spec.Protocol),
 			}
 		default:
 			kinds = append(kinds, kind)
@@ -241,7 +242,7 @@ func (f findings) conditions() []outcome.Condition {
 	}
 	resolved := outcome.Condition{
 		Type: string(gwv1.ListenerConditionResolvedRefs), State: outcome.True,
-		Reason: string(gwv1.ListenerReasonResolvedRefs), Message: "all references lead somewhere" + f.expires,
+		Reason: string(gwv1.ListenerReasonResolvedRefs), Message: refs.Resolved + f.expires,
 	}
 	conflicted := outcome.Condition{
 		Type: string(gwv1.ListenerConditionConflicted), State: outcome.False,

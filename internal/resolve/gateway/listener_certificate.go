@@ -11,8 +11,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// takeCertificates keeps the key pairs that can be used; one bad reference does not take the others with it. Whether one is valid at this moment is not asked,
-// because the answer changes while nothing else does: proxies offer it all the same, and the listener says from when until when clients take it.
+// takeCertificates keeps the key pairs that resolve; a bad reference does not affect the others. It does not check whether a certificate is
+// valid now, because that changes without an event: proxies present it, and the listener reports its validity.
 func (l *Listener) takeCertificates(v *store.View, objects *store.Objects, e entry, found *findings) *refs.Problem {
 	spec := e.spec
 	if spec.TLS == nil || len(spec.TLS.CertificateRefs) == 0 {

@@ -29,7 +29,7 @@ func findConflicts(entries []entry) []*refs.Problem {
 	return conflicts
 }
 
-// claims are the listeners that share a socket, none of which is in conflict with another. So whoever comes either is at odds with all
+// claims are the listeners that share a socket, none of which is in conflict with another. So a new one either is at odds with all
 // of them, and the first one tells, or at most with the one that has its hostname.
 type claims struct {
 	first      entry
@@ -59,7 +59,7 @@ func socketOf(spec *gwv1.Listener) socket {
 	return socket{port: spec.Port, udp: spec.Protocol == gwv1.UDPProtocolType}
 }
 
-// conflict says why two listeners can not share a port. Those of HTTPS and TLS can, because the server name tells their clients apart.
+// conflict says why two listeners cannot share a port. Those of HTTPS and TLS can, because the server name tells their clients apart.
 func conflict(loser, winner entry) *refs.Problem {
 	byName := ir.Protocol(loser.spec.Protocol).ChoosesByName() && ir.Protocol(winner.spec.Protocol).ChoosesByName()
 	sameHostname := hostnameOf(loser.spec) == hostnameOf(winner.spec)
@@ -68,13 +68,13 @@ func conflict(loser, winner entry) *refs.Problem {
 		return &refs.Problem{
 			Reason: string(gwv1.ListenerReasonProtocolConflict),
 			Message: fmt.Sprintf("%s has port %d with protocol %s; give this one another port",
-				winner.seenFrom(loser), winner.spec.Port, winner.spec.Protocol),
+				winner.nameFor(loser), winner.spec.Port, winner.spec.Protocol),
 		}
 	case sameHostname:
 		return &refs.Problem{
 			Reason: string(gwv1.ListenerReasonHostnameConflict),
 			Message: fmt.Sprintf("%s has port %d with the same hostname; give this one another hostname or port",
-				winner.seenFrom(loser), winner.spec.Port),
+				winner.nameFor(loser), winner.spec.Port),
 		}
 	default:
 		return nil

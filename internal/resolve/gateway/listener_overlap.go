@@ -20,12 +20,13 @@ func markOverlaps(listeners []Listener) {
 		slices.Sort(others)
 		var names []string
 		for _, j := range slices.Compact(others) {
-			names = append(names, listeners[j].seenFrom(&listeners[i]))
+			names = append(names, listeners[j].nameFor(&listeners[i]))
 		}
 		listeners[i].Conditions = append(listeners[i].Conditions, outcome.Condition{
 			Type: string(gwv1.ListenerConditionOverlappingTLSConfig), State: outcome.True,
 			Reason: string(gwv1.ListenerReasonOverlappingHostnames),
-			Message: fmt.Sprintf("hostnames overlap with those of %s: a client may use one connection for both, and HTTP requests that come by the wrong one are answered 421",
+			Message: fmt.Sprintf("hostnames overlap with those of %s: a client may use one connection for both, and HTTP requests that come "+
+				"by the wrong one are answered 421",
 				some(slices.Compact(names))),
 		})
 	}
@@ -76,8 +77,8 @@ func covering(hostname string) []string {
 	}
 }
 
-// seenFrom names the listener to whoever reads the conditions of another, with the care that [entry.seenFrom] takes too.
-func (l *Listener) seenFrom(other *Listener) string {
+// nameFor names the listener to a reader of the conditions of another, with the care that [entry.nameFor] takes too.
+func (l *Listener) nameFor(other *Listener) string {
 	namespace, _, _ := strings.Cut(l.Set, "/")
 	if l.Set == "" || other.Set == "" || namespace == other.Namespaces.Home {
 		return l.ID

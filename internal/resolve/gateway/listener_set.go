@@ -51,9 +51,9 @@ func (e entry) id() string {
 	return e.holder.name.String() + "/" + string(e.spec.Name)
 }
 
-// seenFrom describes the listener to whoever reads the conditions of another. GEP-1713 asks for care about what one ListenerSet learns of
+// nameFor describes the listener to a reader of the conditions of another. GEP-1713 asks for care about what one ListenerSet learns of
 // its siblings, so those of other namespaces stay nameless.
-func (e entry) seenFrom(other entry) string {
+func (e entry) nameFor(other entry) string {
 	switch {
 	case e.holder == other.holder:
 		return fmt.Sprintf("listener %s", e.spec.Name)
@@ -122,28 +122,29 @@ func notAllowed(v *store.View, objects *store.Objects, gw *gwv1.Gateway, set *gw
 	case message != "":
 		return fmt.Sprintf("allowedListeners.%s in Gateway %s", message, store.KeyOf(gw))
 	case !rule.Admits(v, objects, set.Namespace):
-		return fmt.Sprintf("Gateway %s takes no ListenerSet from namespace %s; see its allowedListeners.namespaces", store.KeyOf(gw), set.Namespace)
+		return fmt.Sprintf("Gateway %s takes no ListenerSet from namespace %s; see its allowedListeners.namespaces", store.KeyOf(gw),
+			set.Namespace)
 	default:
 		return ""
 	}
 }
 
-// mergeSets puts the listeners of the ListenerSets that a Gateway takes behind its own. Of those it does not take, the verdict is final.
+// mergeSets puts the listeners of the ListenerSets that a Gateway takes behind its own. Of those it does not take, the outcome is final.
 func mergeSets(v *store.View, objects *store.Objects, gw *gwv1.Gateway) ([]entry, []Set) {
 	entries := ownEntries(gw)
 	var sets []Set
 	taken := map[string]int{}
 	for _, set := range attachedSets(v, objects, store.KeyOf(gw)) {
-		verdict := Set{Key: store.KeyOf(set)}
+		outcome := Set{Key: store.KeyOf(set)}
 		if message := notAllowed(v, objects, gw, set); message != "" {
-			verdict.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
+			outcome.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
 		} else if message := beyondLimits(objects.Limits, set, len(entries), taken[set.Namespace]); message != "" {
-			verdict.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
+			outcome.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
 		} else {
 			entries = append(entries, setEntries(set)...)
 			taken[set.Namespace] += len(set.Spec.Listeners)
 		}
-		sets = append(sets, verdict)
+		sets = append(sets, outcome)
 	}
 	return entries, sets
 }
@@ -156,14 +157,15 @@ func beyondLimits(l limits.Limits, set *gwv1.ListenerSet, all, own int) string {
 	case all+n > l.Listeners:
 		return fmt.Sprintf("the Gateway would have %d listeners, and %d are allowed; remove some, or use another Gateway", all+n, l.Listeners)
 	case own+n > l.NamespaceListeners:
-		return fmt.Sprintf("the ListenerSets of namespace %s would have %d listeners at the Gateway, and %d are allowed; remove some, or use another Gateway",
+		return fmt.Sprintf("the ListenerSets of namespace %s would have %d listeners at the Gateway, and %d are allowed; remove some, or "+
+			"use another Gateway",
 			set.Namespace, own+n, l.NamespaceListeners)
 	}
 	return ""
 }
 
-// judgeSets gives each ListenerSet that has no verdict yet one, and opens the listeners of what is accepted.
-func (r *Resolved) judgeSets() {
+// evaluateSets sets the condition Accepted of each ListenerSet that has none yet, and opens the listeners of what is accepted.
+func (r *Resolved) evaluateSets() {
 	bySet := map[string][]Listener{}
 	for _, l := range r.Listeners {
 		bySet[l.Set] = append(bySet[l.Set], l)
@@ -172,27 +174,27 @@ func (r *Resolved) judgeSets() {
 	for i := range r.Sets {
 		set := &r.Sets[i]
 		if set.Accepted.State == "" {
-			set.Accepted = judgeSet(r.Accepted, bySet[set.Key])
+			set.Accepted = evaluateSet(r.Accepted, bySet[set.Key])
 		}
 		accepted[set.Key] = set.Accepted.State == outcome.True
 	}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		l.Open = l.Accepted && accepted[l.Set]
+		l.Attachable = l.Accepted && accepted[l.Set]
 	}
 }
 
-// accepted is the verdict on a ListenerSet, or with an empty key on the Gateway itself.
+// accepted is the condition Accepted of a ListenerSet, or with an empty key on the Gateway itself.
 func (r Resolved) accepted(set string) bool {
 	if set == "" {
-		return r.sound
+		return r.listenersValid
 	}
 	i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Key == set })
 	return i >= 0 && r.Sets[i].Accepted.State == outcome.True
 }
 
-// judgeSet judges an allowed ListenerSet by its listeners. Like a Gateway it needs one that can be served.
-func judgeSet(gateway outcome.Condition, listeners []Listener) outcome.Condition {
+// evaluateSet evaluates an allowed ListenerSet by its listeners. Like a Gateway it needs one that can be served.
+func evaluateSet(gateway outcome.Condition, listeners []Listener) outcome.Condition {
 	usable := slices.ContainsFunc(listeners, Listener.Usable)
 	switch message := leftOut(listeners); {
 	case gateway.State != outcome.True:

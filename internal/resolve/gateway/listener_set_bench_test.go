@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
@@ -26,8 +27,8 @@ func BenchmarkGatewayWith1000ListenerSets(b *testing.B) {
 	for _, c := range changes {
 		objects.Apply(c)
 	}
-	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-	classes.Set("ours", gateway.ResolvedClass{Ours: true})
+	classes := store.NewTable[class.Resolved](store.New(), "class")
+	classes.Set("ours", class.Resolved{Ours: true})
 	b.ReportAllocs()
 	for b.Loop() {
 		gateway.Resolve(nil, objects, classes, "infra/gw")

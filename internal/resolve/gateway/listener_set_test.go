@@ -26,7 +26,7 @@ func set(key, day, listeners string) string {
 func open(r gateway.Resolved) string {
 	var ids []string
 	for _, l := range r.Listeners {
-		if l.Open {
+		if l.Attachable {
 			ids = append(ids, l.ID)
 		}
 	}
@@ -86,28 +86,41 @@ func TestListenersOfSetsStandBehindTheGatewaysOwn(t *testing.T) {
 	}
 }
 
-func TestSetVerdicts(t *testing.T) {
+func TestSetConditions(t *testing.T) {
 	t.Parallel()
 	good := set("infra/a", "01", "[{name: x, port: 81, protocol: HTTP}]")
 	allow := func(rule string) string {
 		return header + "  allowedListeners: " + rule + "\n  listeners: [{name: http, port: 80, protocol: HTTP}]\n---\n"
 	}
 	for _, c := range []struct{ name, objects, reason, message string }{
-		{"by default none is taken", header + "  listeners: [{name: http, port: 80, protocol: HTTP}]\n---\n" + good, "NotAllowed", "allowedListeners"},
+		{
+			"by default none is taken", header + "  listeners: [{name: http, port: 80, protocol: HTTP}]\n---\n" + good, "NotAllowed",
+			"allowedListeners",
+		},
 		{"nor by an empty rule", allow("{}") + good, "NotAllowed", "allowedListeners"},
 		{"from the same namespace", allow("{namespaces: {from: Same}}") + good, "Accepted", "valid"},
 		{"from all", allow("{namespaces: {from: All}}") + set("web/a", "01", "[{name: x, port: 81, protocol: HTTP}]"), "Accepted", "valid"},
-		{"from a selected namespace that is not there", allow("{namespaces: {from: Selector, selector: {matchLabels: {a: b}}}}") + good, "NotAllowed", "infra"},
+		{
+			"from a selected namespace that is not there", allow("{namespaces: {from: Selector, selector: {matchLabels: {a: b}}}}") + good,
+			"NotAllowed", "infra",
+		},
 		{
 			"by a selector that is none", allow("{namespaces: {from: Selector, selector: {matchExpressions: [{key: a, operator: Bad}]}}}") + good,
 			"NotAllowed", "selector",
 		},
 		{
-			"a Gateway that is not accepted", header + "  allowedListeners: {namespaces: {from: Same}}\n  listeners: [{name: a, port: 81, protocol: SCTP}]\n---\n" + good,
+			"a Gateway that is not accepted", header + "  allowedListeners: {namespaces: {from: Same}}\n  listeners: [{name: a, port: 81, " +
+				"protocol: SCTP}]\n---\n" + good,
 			"ParentNotAccepted", "no listener can be served",
 		},
-		{"one of two listeners", takes + set("infra/a", "01", "[{name: x, port: 81, protocol: HTTP}, {name: w, port: 82, protocol: SCTP}]"), "ListenersNotValid", "1 of 2"},
-		{"no listener that can be served", takes + set("infra/a", "01", "[{name: x, port: 81, protocol: SCTP}]"), "ListenersNotValid", "no listener"},
+		{
+			"one of two listeners", takes + set("infra/a", "01", "[{name: x, port: 81, protocol: HTTP}, {name: w, port: 82, protocol: SCTP}]"),
+			"ListenersNotValid", "1 of 2",
+		},
+		{
+			"no listener that can be served", takes + set("infra/a", "01", "[{name: x, port: 81, protocol: SCTP}]"), "ListenersNotValid",
+			"no listener",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +137,15 @@ func TestSetVerdicts(t *testing.T) {
 
 func TestAParentOfAnotherKindIsNoGateway(t *testing.T) {
 	t.Parallel()
-	r := resolve(t, takes+strings.Replace(set("infra/a", "01", "[{name: x, port: 81, protocol: HTTP}]"), "parentRef: {", "parentRef: {kind: Service, group: core, ", 1))
+	r := resolve(
+		t,
+		takes+strings.Replace(
+			set("infra/a", "01", "[{name: x, port: 81, protocol: HTTP}]"),
+			"parentRef: {",
+			"parentRef: {kind: Service, group: core, ",
+			1,
+		),
+	)
 	if len(r.Sets) != 0 {
 		t.Errorf("got %v, want no ListenerSet", r.Sets)
 	}

@@ -7,6 +7,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
@@ -23,8 +24,8 @@ spec:
 func resolve(t *testing.T, text string) gateway.Resolved {
 	t.Helper()
 	objects := resolvetest.Objects(t, text)
-	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-	classes.Set("ours", gateway.ResolvedClass{Ours: true})
+	classes := store.NewTable[class.Resolved](store.New(), "class")
+	classes.Set("ours", class.Resolved{Ours: true})
 	return gateway.Resolve(nil, objects, classes, "infra/gw")
 }
 
@@ -38,7 +39,10 @@ func TestListenerConditions(t *testing.T) {
 		reason          string
 	}{
 		{"a plain HTTP listener is accepted", `[{name: a, port: 80, protocol: HTTP}]`, 0, "Accepted", outcome.True, "Accepted"},
-		{"a protocol that is not served is refused", `[{name: a, port: 80, protocol: SCTP}]`, 0, "Accepted", outcome.False, "UnsupportedProtocol"},
+		{
+			"a protocol that is not served is refused", `[{name: a, port: 80, protocol: SCTP}]`, 0, "Accepted", outcome.False,
+			"UnsupportedProtocol",
+		},
 		{
 			"a filter that is not served is refused with the listener",
 			`[{name: a, port: 80, protocol: HTTP, filters: {requests: [{type: ExtensionRef, extensionRef: {group: x.org, kind: Thing, name: t}}]}}]`,
@@ -76,12 +80,12 @@ func TestListenerConditions(t *testing.T) {
 			1, "Conflicted", outcome.True, "HostnameConflict",
 		},
 		{
-			"two protocols can not share a port",
+			"two protocols cannot share a port",
 			`[{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTPS, hostname: y.org}]`,
 			1, "Accepted", outcome.False, "ProtocolConflict",
 		},
 		{
-			"who lost a conflict takes nobody else with it",
+			"who lost a conflict takes no other with it",
 			`[{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTPS, hostname: y.org}, {name: c, port: 80, protocol: HTTP, hostname: y.org}]`,
 			2, "Accepted", outcome.True, "Accepted",
 		},
@@ -137,16 +141,17 @@ func TestProtocols(t *testing.T) {
 			1, "Accepted", outcome.True, "Accepted",
 		},
 		{
-			"HTTPS and TLS can not share a hostname",
+			"HTTPS and TLS cannot share a hostname",
 			`[{name: a, port: 443, protocol: HTTPS, hostname: a.org}, {name: b, port: 443, protocol: TLS, hostname: a.org, tls: {mode: Passthrough}}]`,
 			1, "Conflicted", outcome.True, "ProtocolConflict",
 		},
 		{
-			"TCP shares its port with nobody", `[{name: a, port: 443, protocol: TCP}, {name: b, port: 443, protocol: HTTPS, hostname: a.org}]`,
+			"TCP shares its port with no other", `[{name: a, port: 443, protocol: TCP}, {name: b, port: 443, protocol: HTTPS, hostname: a.org}]`,
 			1, "Conflicted", outcome.True, "ProtocolConflict",
 		},
 		{
-			"hostnames do not tell TCP listeners apart", `[{name: a, port: 9000, protocol: TCP}, {name: b, port: 9000, protocol: TCP, hostname: a.org}]`,
+			"hostnames do not tell TCP listeners " +
+				"apart", `[{name: a, port: 9000, protocol: TCP}, {name: b, port: 9000, protocol: TCP, hostname: a.org}]`,
 			1, "Conflicted", outcome.True, "HostnameConflict",
 		},
 		{
@@ -154,10 +159,16 @@ func TestProtocols(t *testing.T) {
 			1, "Accepted", outcome.True, "Accepted",
 		},
 		{"the probe's port is free for UDP", `[{name: a, port: 19001, protocol: UDP}]`, 0, "Accepted", outcome.True, "Accepted"},
-		{"TLS that ends here needs a certificate", `[{name: a, port: 443, protocol: TLS, tls: {}}]`, 0, "ResolvedRefs", outcome.False, "InvalidCertificateRef"},
-		{"TLS that passes through needs none", `[{name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}}]`, 0, "ResolvedRefs", outcome.True, "ResolvedRefs"},
 		{
-			"a TCPRoute can not be behind TLS that passes through",
+			"TLS that ends here needs a certificate", `[{name: a, port: 443, protocol: TLS, tls: {}}]`, 0, "ResolvedRefs", outcome.False,
+			"InvalidCertificateRef",
+		},
+		{
+			"TLS that passes through needs none", `[{name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}}]`, 0, "ResolvedRefs",
+			outcome.True, "ResolvedRefs",
+		},
+		{
+			"a TCPRoute cannot be behind TLS that passes through",
 			`[{name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}, allowedRoutes: {kinds: [{kind: TCPRoute}]}}]`,
 			0, "ResolvedRefs", outcome.False, "InvalidRouteKinds",
 		},
@@ -177,7 +188,10 @@ func TestAcceptance(t *testing.T) {
 		ports              int
 	}{
 		{"valid listeners", "  listeners: [{name: a, port: 80, protocol: HTTP}]", "Accepted", outcome.True, 1},
-		{"one of two", "  listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 81, protocol: X}]", "ListenersNotValid", outcome.True, 1},
+		{
+			"one of two", "  listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 81, protocol: X}]", "ListenersNotValid",
+			outcome.True, 1,
+		},
 		{"none", "  listeners: [{name: b, port: 81, protocol: X}]", "ListenersNotValid", outcome.False, 0},
 		{
 			"a name as address", "  listeners: [{name: a, port: 80, protocol: HTTP}]\n  addresses: [{type: Hostname, value: x.org}]",
@@ -197,7 +211,7 @@ func TestAcceptance(t *testing.T) {
 func TestAForeignClassIsNotOurs(t *testing.T) {
 	t.Parallel()
 	objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: c}\nspec: {controllerName: example.com/x}")
-	if gateway.Class(nil, objects, "c").Ours {
+	if class.Resolve(nil, objects, "c").Ours {
 		t.Error("a foreign GatewayClass is ours")
 	}
 }
@@ -216,7 +230,7 @@ func TestAnInstallationServesTheClassesThatNameIt(t *testing.T) {
 			t.Parallel()
 			objects := resolvetest.Objects(t, "kind: GatewayClass\nmetadata: {name: c}\nspec: {controllerName: example.com/x}")
 			objects.Controller = gwv1.GatewayController(c.controller)
-			if class := gateway.Class(nil, objects, "c"); class.Ours != c.ours || class.Foreign == c.ours {
+			if class := class.Resolve(nil, objects, "c"); class.Ours != c.ours || class.Foreign == c.ours {
 				t.Errorf("got %+v", class)
 			}
 		})
@@ -235,8 +249,8 @@ func TestReleasedGateways(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			objects := resolvetest.Objects(t, strings.Replace(header, "ours", c.class, 1)+"  listeners: [{name: a, port: 80, protocol: HTTP}]")
-			classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-			classes.Set("theirs", gateway.ResolvedClass{Foreign: true})
+			classes := store.NewTable[class.Resolved](store.New(), "class")
+			classes.Set("theirs", class.Resolved{Foreign: true})
 			r := gateway.Resolve(nil, objects, classes, "infra/gw")
 			if r.Ours || r.Serves || r.Gateway.Fleet.Name != c.fleet || r.Gateway.Fleet.UID != "u" || r.Generation != c.generation {
 				t.Errorf("got %+v", r)

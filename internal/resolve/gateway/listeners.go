@@ -15,7 +15,7 @@ type Parent struct {
 	Ours bool
 	// Gateway is the `namespace/name` of the Gateway that serves the listeners.
 	Gateway string
-	// Accepted is the verdict on the parent as a whole.
+	// Accepted is the condition of the parent as a whole.
 	Accepted bool
 	// Listeners are those the parent itself holds: what names a Gateway does not reach those of its ListenerSets.
 	Listeners []ParentListener
@@ -29,7 +29,7 @@ type ParentListener struct {
 	Hostname string
 	Port     int32
 	Protocol ir.Protocol
-	Table    string
+	Table    ir.TableID
 	// Passthrough says that connections stay encrypted on their way to the backend.
 	Passthrough bool
 	// Accepted says that routes may attach, and Usable that proxies can serve the listener.
@@ -37,9 +37,14 @@ type ParentListener struct {
 	Usable     bool
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
-	// Filters, and that each of its hosts is looked up by itself, are known only to [TableListeners]: no route depends on them.
-	Filters []ir.ExternalAuth
-	ByHost  bool
+	// Filters, that each of its hosts is looked up by itself, and the databases of proxies are known only to [TableListeners]: no route
+	// depends on them.
+	Filters   []ir.ListenerFilter
+	ByHost    bool
+	Databases ir.GeoDatabases
+	// Destination has the settings of policies on the listener, or its ListenerSet, for connections to backends; nil for none. Policies are
+	// not known here: the pipeline fills it in.
+	Destination *ir.DestinationLayer
 }
 
 // ParentKey names a parent of routes: `<namespace>/<name>` for a Gateway, `<kind>/<namespace>/<name>` for any other kind.
@@ -72,14 +77,14 @@ func Listeners(v *store.View, objects *store.Objects, gateways *store.Table[Reso
 	return parent
 }
 
-// TableListeners lists the listeners that share a route table of a Gateway, whoever holds them.
-func TableListeners(v *store.View, gateways *store.Table[Resolved], gateway, table string) []ParentListener {
-	r, _ := gateways.Get(v, gateway)
+// TableListeners lists the listeners that share a route table of a Gateway, whichever object has them.
+func TableListeners(v *store.View, gateways *store.Table[Resolved], table ir.TableID) []ParentListener {
+	r, _ := gateways.Get(v, table.Gateway)
 	var listeners []ParentListener
 	for _, l := range r.Listeners {
-		if l.Open && l.Table == table {
+		if l.Attachable && l.Table == table {
 			listener := forRoutes(l)
-			listener.Filters, listener.ByHost = l.Filters, r.byHost(l)
+			listener.Filters, listener.ByHost, listener.Databases = l.Filters, r.byHost(l), r.Gateway.Fleet.Proxies.GeoIP
 			listeners = append(listeners, listener)
 		}
 	}
@@ -106,10 +111,10 @@ func (r Resolved) byHost(l Listener) bool {
 }
 
 // Tables lists the route tables of listeners that routes may attach to.
-func (r Resolved) Tables() []string {
-	var tables []string
+func (r Resolved) Tables() []ir.TableID {
+	var tables []ir.TableID
 	for _, l := range r.Listeners {
-		if l.Open && l.Table != "" {
+		if l.Attachable && !l.Table.IsZero() {
 			tables = append(tables, l.Table)
 		}
 	}
@@ -120,6 +125,6 @@ func forRoutes(l Listener) ParentListener {
 	return ParentListener{
 		ID: l.ID, Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
 		Passthrough: l.Protocol == ir.TLS && !l.Terminates,
-		Accepted:    l.Open, Usable: l.Usable(), Kinds: l.Kinds, Namespaces: l.Namespaces,
+		Accepted:    l.Attachable, Usable: l.Usable(), Kinds: l.Kinds, Namespaces: l.Namespaces,
 	}
 }

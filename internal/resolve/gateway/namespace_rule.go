@@ -32,7 +32,7 @@ func selectorSize(selector *metav1.LabelSelector) int {
 	return n
 }
 
-// namespaceRule reads a rule of the standard. The message says what is wrong with one that can not be read.
+// namespaceRule reads a rule of the standard. The message says what is wrong with one that cannot be read.
 func namespaceRule(home string, from gwv1.FromNamespaces, selector *metav1.LabelSelector) (NamespaceRule, string) {
 	rule := NamespaceRule{Home: home}
 	switch from {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
@@ -13,7 +14,7 @@ const system = "gatewright-system"
 
 // resolvePlaced resolves the Gateway infra/gw, whose class has the ProxyConfig infra/class, in an installation that has proxies in a
 // namespace of its own.
-func resolvePlaced(t *testing.T, own, class string) gateway.Resolved {
+func resolvePlaced(t *testing.T, own, ofClass string) gateway.Resolved {
 	t.Helper()
 	objects := resolvetest.Objects(t, `
 kind: GatewayClass
@@ -22,12 +23,12 @@ spec:
   controllerName: gatewright.dev/gateway-controller
   parametersRef: {group: gatewright.dev, kind: ProxyConfig, namespace: infra, name: class}
 ---
-`+class+header+own+`
+`+ofClass+header+own+`
   listeners: [{name: http, port: 80, protocol: HTTP}]
 `)
 	objects.System = system
-	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-	classes.Set("ours", gateway.Class(nil, objects, "ours"))
+	classes := store.NewTable[class.Resolved](store.New(), "class")
+	classes.Set("ours", class.Resolve(nil, objects, "ours"))
 	return gateway.Resolve(nil, objects, classes, "infra/gw")
 }
 
@@ -46,13 +47,20 @@ const namesOwn = `  infrastructure: {parametersRef: {group: gatewright.dev, kind
 // changes nothing about it.
 func TestProxiesArePlacedByTheClass(t *testing.T) {
 	t.Parallel()
-	beside := "\nkind: Deployment\nmetadata: {namespace: infra, name: gw-ours, ownerReferences: [{kind: Gateway, name: gw, uid: u, controller: true}]}\n---\n"
+	beside := "\nkind: Deployment\nmetadata: {namespace: infra, name: gw-ours, ownerReferences: [{kind: Gateway, name: gw, uid: u, " +
+		"controller: true}]}\n---\n"
 	for _, c := range []struct{ name, own, class, want string }{
 		{"beside the Gateway", "", classConfig("{}"), "infra"},
 		{"in Gatewright's namespace", "", classConfig("{placement: GatewrightNamespace}"), system},
 		{"shared", "", classConfig("{placement: Shared}"), system},
-		{"in Gatewright's namespace, and the Gateway names a ProxyConfig that is not there", namesOwn, classConfig("{placement: GatewrightNamespace}") + beside, system},
-		{"shared, and the Gateway's own ProxyConfig asks for another placement", namesOwn, classConfig("{placement: Shared}") + ownConfig("{placement: GatewayNamespace}") + beside, system},
+		{
+			"in Gatewright's namespace, and the Gateway names a ProxyConfig that is not there", namesOwn,
+			classConfig("{placement: GatewrightNamespace}") + beside, system,
+		},
+		{
+			"shared, and the Gateway's own ProxyConfig asks for another placement", namesOwn,
+			classConfig("{placement: Shared}") + ownConfig("{placement: GatewayNamespace}") + beside, system,
+		},
 		{
 			"in Gatewright's namespace, and something else is wrong with what the class says", "",
 			classConfig("{placement: GatewrightNamespace, drain: {delay: soon}}") + beside, system,
@@ -70,10 +78,13 @@ func TestProxiesArePlacedByTheClass(t *testing.T) {
 
 func TestProxiesArePlacedNowhereWhereGatewrightDoesNotWatchItsNamespace(t *testing.T) {
 	t.Parallel()
-	objects := resolvetest.Objects(t, classConfig("{placement: GatewrightNamespace}")+header+"  listeners: [{name: http, port: 80, protocol: HTTP}]")
-	classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-	classes.Set("ours", gateway.ResolvedClass{Ours: true, Parameters: "infra/class"})
-	if got := gateway.Resolve(nil, objects, classes, "infra/gw").Gateway.Fleet.Placed; got != ir.Nowhere {
+	objects := resolvetest.Objects(
+		t,
+		classConfig("{placement: GatewrightNamespace}")+header+"  listeners: [{name: http, port: 80, protocol: HTTP}]",
+	)
+	classes := store.NewTable[class.Resolved](store.New(), "class")
+	classes.Set("ours", class.Resolved{Ours: true, Parameters: "infra/class"})
+	if got := gateway.Resolve(nil, objects, classes, "infra/gw").Gateway.Fleet.Placed; got != ir.NoNamespace {
 		t.Errorf("got %q", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func ports(listeners []Listener) []ir.Port {
 	byID := map[string]*ir.Port{}
 	for _, l := range listeners {
-		if !l.Open {
+		if !l.Attachable {
 			continue
 		}
 		port := &ir.Port{Number: l.Port, Protocol: l.Protocol}
@@ -27,7 +27,7 @@ func ports(listeners []Listener) []ir.Port {
 		if l.Protocol != ir.HTTP || len(port.Chains) == 0 {
 			port.Chains = append(port.Chains, chain(l))
 		}
-		if last := &port.Chains[len(port.Chains)-1]; last.RouteTable != "" {
+		if last := &port.Chains[len(port.Chains)-1]; !last.RouteTable.IsZero() {
 			last.Filters = max(last.Filters, len(l.Filters))
 		}
 	}
@@ -65,7 +65,7 @@ func (r Resolved) Needs() *ir.Needs {
 	needs := &ir.Needs{}
 	for _, l := range r.Listeners {
 		for i := range l.Filters {
-			if l.Open {
+			if l.Attachable {
 				needs.Add(&l.Filters[i])
 			}
 		}
@@ -76,24 +76,25 @@ func (r Resolved) Needs() *ir.Needs {
 	return needs
 }
 
-// Certificates lists the key pairs the Gateway offers to clients and shows to backends, as `<gateway>|<secret>`.
-func (r Resolved) Certificates() []string {
+// Certificates lists the key pairs that proxies present to clients and to backends.
+func (r Resolved) Certificates() []ir.GatewaySecret {
 	names := r.Needs().Certificates()
 	if r.ClientCertificate != "" && r.Serves {
 		names = append(names, r.ClientCertificate)
 	}
-	return r.distinct(names)
+	return r.secrets(names)
 }
 
-// Authorities lists the bundles by which the Gateway knows its clients, as `<gateway>|<bundle>`.
-func (r Resolved) Authorities() []string { return r.distinct(r.Needs().Authorities()) }
+// Authorities lists the bundles that client certificates are validated with.
+func (r Resolved) Authorities() []ir.GatewaySecret { return r.secrets(r.Needs().Authorities()) }
 
-// distinct gives each name once, with the Gateway before it.
-func (r Resolved) distinct(names []string) []string {
+// secrets are the secrets of these names that the Gateway uses, each once.
+func (r Resolved) secrets(names []string) []ir.GatewaySecret {
 	slices.Sort(names)
-	names = slices.Compact(names)
-	for i := range names {
-		names[i] = r.Gateway.Name.String() + "|" + names[i]
+	gateway := r.Gateway.Name.String()
+	var list []ir.GatewaySecret
+	for _, name := range slices.Compact(names) {
+		list = append(list, ir.GatewaySecret{Gateway: gateway, Secret: name})
 	}
-	return names
+	return list
 }

@@ -7,20 +7,23 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/fleet"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 // reasonParentNotProgrammed is the standard's reason for a ListenerSet that waits for its Gateway; the API has no constant for it.
 const reasonParentNotProgrammed = "ParentNotProgrammed"
 
-// Status puts together what became of a Gateway: what it means, how many routes each listener has, and how its fleet is.
-// Listeners are asked after by their ID. For a Gateway that is not ours it says only up to which generation ours may have been said.
-func Status(v *store.View, objects *store.Objects, gateways func(key string) Resolved, attached func(listener string) int, key string) (outcome.Gateway, bool) {
+// Status returns the outcome of a Gateway: its own conditions, the number of routes of each listener by ID, and the state of its fleet.
+// For a Gateway that is no longer ours it returns only the generation up to which we may have written status.
+func Status(
+	v *store.View, objects *store.Objects, gateways func(key string) Resolved, attached func(listener string) int, key string,
+) (outcome.Gateway, bool) {
 	r := gateways(key)
 	if !r.Ours {
 		return outcome.Gateway{Generation: r.Generation}, false
 	}
-	addresses, programmed := fleetState(v, objects, r)
+	addresses, programmed := r.fleetState(v, objects)
 	result := outcome.Gateway{
 		Generation: r.Generation,
 		Conditions: slices.Concat([]outcome.Condition{r.Accepted, programmed}, r.Conditions),
@@ -35,7 +38,20 @@ func Status(v *store.View, objects *store.Objects, gateways func(key string) Res
 	return result, true
 }
 
-// SetStatus is what became of the ListenerSet of that key. It is false for one whose Gateway is not ours, with what is to be said of one that was.
+// fleetState returns the addresses of the Gateway's fleet and the Programmed condition.
+func (r Resolved) fleetState(v *store.View, objects *store.Objects) ([]outcome.Address, outcome.Condition) {
+	if !r.Serves {
+		return nil, outcome.Condition{
+			Type: string(gwv1.GatewayConditionProgrammed), State: outcome.False, Reason: string(gwv1.GatewayReasonInvalid),
+			Message: "the Gateway is not accepted, so no proxy runs for it",
+		}
+	}
+	state := fleet.State(v, objects, r.Gateway, r.Frozen != "", leftOut(r.own()))
+	return state.Addresses, state.Programmed
+}
+
+// SetStatus returns the outcome of the ListenerSet of that key. It returns false if its Gateway is not ours, with the outcome that replaces
+// an earlier one.
 func SetStatus(
 	v *store.View, objects *store.Objects, gateways func(key string) Resolved, attached func(gateway, listener string) int, key string,
 ) (outcome.ListenerSet, bool) {
@@ -49,7 +65,7 @@ func SetStatus(
 	if i < 0 {
 		return waiting(set.Generation, gateway), false
 	}
-	_, programmed := fleetState(v, objects, r)
+	_, programmed := r.fleetState(v, objects)
 	return outcome.ListenerSet{
 		Generation: set.Generation,
 		Gateway:    gateway,
@@ -58,7 +74,7 @@ func SetStatus(
 	}, true
 }
 
-// waiting is what is said of a ListenerSet that nobody looks after.
+// waiting is the outcome of a ListenerSet without a Gateway of ours.
 func waiting(generation int64, gateway string) outcome.ListenerSet {
 	pending := func(kind gwv1.ListenerSetConditionType) outcome.Condition {
 		return outcome.Condition{

@@ -7,13 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// TestAGatewaySaysThatItsParametersCanNotBeRead is about ProxyConfigs of which only the metadata is known.
-func TestAGatewaySaysThatItsParametersCanNotBeRead(t *testing.T) {
+// TestAGatewaySaysThatItsParametersCannotBeRead is about ProxyConfigs of which only the metadata is known.
+func TestAGatewaySaysThatItsParametersCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, own, broken string }{
 		{"of the class", "", "class"},
@@ -35,10 +36,10 @@ spec:
 			config := &v1alpha1.ProxyConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: c.broken}}
 			store.MarkUnreadable(config, "quantities are short")
 			objects.Apply(store.Change{Kind: store.ProxyConfig, Key: "infra/" + c.broken, Object: config})
-			classes := store.NewTable[gateway.ResolvedClass](store.New(), "class")
-			classes.Set("ours", gateway.Class(nil, objects, "ours"))
-			held := gateway.Resolve(nil, objects, classes, "infra/gw").Held
-			if want := "ProxyConfig infra/" + c.broken + ", which can not be read: quantities are short; correct it"; !strings.Contains(held, want) {
+			classes := store.NewTable[class.Resolved](store.New(), "class")
+			classes.Set("ours", class.Resolve(nil, objects, "ours"))
+			held := gateway.Resolve(nil, objects, classes, "infra/gw").Frozen
+			if want := "ProxyConfig infra/" + c.broken + ", which cannot be read: quantities are short; correct it"; !strings.Contains(held, want) {
 				t.Errorf("the Gateway says %q, want %q", held, want)
 			}
 		})

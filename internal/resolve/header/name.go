@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // CheckName says what is wrong with the name of a header, or of a cookie. The standard allows what HTTP does (RFC 9110, token). Definitions
@@ -22,9 +23,9 @@ const own = "x-gatewright-"
 func CheckEdit(name string) string {
 	switch {
 	case strings.EqualFold(name, "host") || strings.HasPrefix(name, ":"):
-		return fmt.Sprintf("header %s can not be edited here; set it in a RequestHeaderModifier, or use the URLRewrite filter", name)
+		return fmt.Sprintf("header %s cannot be edited here; set it in a RequestHeaderModifier, or use the URLRewrite filter", name)
 	case strings.HasPrefix(strings.ToLower(name), own):
-		return fmt.Sprintf("header %s can not be edited, because proxies of Gatewright detect loops by it; use another name", name)
+		return fmt.Sprintf("header %s cannot be edited, because proxies of Gatewright detect loops by it; use another name", name)
 	default:
 		return CheckName("header", name)
 	}
@@ -53,6 +54,9 @@ func isToken(name string) bool {
 
 // CheckValue says what is wrong with the value of a header (RFC 9110, field-value): control characters end a header, or the connection.
 func CheckValue(field, value string) string {
+	if !utf8.ValidString(value) {
+		return field + " is not UTF-8; encode it so"
+	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return field + " has a line break or another control character; remove it"
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/attach"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -14,17 +15,18 @@ type Inputs struct {
 	Policies *store.Table[ResolvedBackendTLS]
 }
 
-// PortTLS is how the connections to one port of a Service are secured, nil if no policy has a say. A policy for the port wins over one
-// for the whole Service. The winner decides even where it can not be served: falling back to another would weaken what it asks for.
-func (in Inputs) PortTLS(v *store.View, service ir.Name, port int32) *ir.BackendTLS {
-	whole := attach.Services.Target(service.Namespace, service.Name, "")
-	object, ok := in.Objects.Services.Get(v, whole.Key())
+// PortTLS is how the connections to one port of a Service or a ServiceImport are secured, nil if no policy has a say. A policy
+// for the port wins over one for the whole Service. The winner decides even where it cannot be served: falling back to another would weaken
+// what it asks for.
+func (in Inputs) PortTLS(v *store.View, service ir.BackendTarget, port int32) *ir.BackendTLS {
+	whole := inherit.BackendTarget(service, "")
+	object, ok := in.Objects.ServiceOf(v, service)
 	if !ok {
 		return nil
 	}
 	chain := []attach.Target{whole}
 	if section := portName(object, port); section != "" {
-		chain = append(chain, attach.Services.Target(service.Namespace, service.Name, section))
+		chain = append(chain, inherit.BackendTarget(service, section))
 	}
 	merged := backendTLSKind.Merge(attach.Subject{Chain: chain}, in.attached(v, whole))
 	if len(merged.Origins) == 0 {
@@ -33,9 +35,9 @@ func (in Inputs) PortTLS(v *store.View, service ir.Name, port int32) *ir.Backend
 	return &merged.Spec
 }
 
-// attached lists the policies that target a Service or a port of it.
+// attached lists the policies that target a Service or a ServiceImport, or a port of it.
 func (in Inputs) attached(v *store.View, t attach.Target) []*ResolvedBackendTLS {
-	return policiesOf(v, in.Policies, in.Objects.TLSPoliciesByService.Keys(v, t.Key()))
+	return policiesOf(v, in.Policies, in.Objects.TLSPoliciesByService.Keys(v, backendTarget(t)))
 }
 
 func portName(service *corev1.Service, number int32) string {

@@ -21,12 +21,12 @@ func (in Inputs) BackendTLSStatus(v *store.View, users Users, key string) outcom
 		Policies: func(t attach.Target) []*ResolvedBackendTLS { return in.attached(v, t) },
 		Missing:  func(t attach.Target) *refs.Problem { return in.missing(v, t) },
 		Gateways: func(t attach.Target) []string { return in.gateways(v, users, t) },
-	})).Policy
+	}))
 }
 
 // missing says what of a target does not exist.
 func (in Inputs) missing(v *store.View, t attach.Target) *refs.Problem {
-	service, ok := in.Objects.Services.Get(v, t.Key())
+	service, ok := in.Objects.ServiceOf(v, irTarget(t))
 	if !ok {
 		return attach.NotFound(t)
 	}
@@ -36,26 +36,26 @@ func (in Inputs) missing(v *store.View, t attach.Target) *refs.Problem {
 	return nil
 }
 
-// Users finds the Gateways, by `namespace/name`, that use a Service.
+// Users finds the Gateways, by `namespace/name`, that use a Service or a ServiceImport.
 type Users struct {
 	// OfPort are those that use a port of it, and OfMissing those that have a route which refers to it, where it does not exist.
-	OfPort    func(service ir.Name, port int32) []string
+	OfPort    func(service ir.BackendTarget, port int32) []string
 	OfMissing func(service string) []string
 }
 
-// gateways lists the Gateways that use a target. Those of any port see a target whose port does not exist, so that somebody does.
+// gateways lists the Gateways that use a target. Those of any port see a target whose port does not exist, so that one does.
 // Where the Service does not exist, a Gateway has something to do with the policy only if one of its routes refers to the Service:
 // a policy whose target is a slip of the pen belongs to none.
 func (in Inputs) gateways(v *store.View, users Users, t attach.Target) []string {
-	service, ok := in.Objects.Services.Get(v, t.Key())
+	service, ok := in.Objects.ServiceOf(v, irTarget(t))
 	if !ok {
-		return users.OfMissing(t.Key())
+		return users.OfMissing(irTarget(t).String())
 	}
 	exists := slices.Contains(portNames(service), t.Section)
 	var gateways []string
 	for _, port := range service.Spec.Ports {
 		if isTCP(port) && (!exists || t.Section == "" || port.Name == t.Section) {
-			gateways = append(gateways, users.OfPort(ir.ParseName(t.Key()), port.Port)...)
+			gateways = append(gateways, users.OfPort(irTarget(t), port.Port)...)
 		}
 	}
 	return gateways

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/utils/ptr"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
@@ -21,13 +22,13 @@ type ResolvedBackendTraffic = attach.Policy[*ir.RetryBudget]
 
 var backendTrafficKind = attach.Kind[*ir.RetryBudget]{
 	Name:     string(store.XBackendTrafficPolicy),
-	Targets:  []attach.TargetKind{attach.Services.Whole(), attach.XBackends},
+	Targets:  []attach.TargetKind{attach.Services.Whole(), attach.XBackends, attach.ServiceImports.Whole()},
 	Settings: []attach.Setting[*ir.RetryBudget]{attach.Whole[*ir.RetryBudget]("retryConstraint")},
 }
 
 // BackendTraffic resolves the XBackendTrafficPolicy of that key.
 func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedBackendTraffic {
-	p, ok := objects.BackendTrafficPolicies.Get(v, key)
+	p, ok := objects.XBackendTrafficPolicies.Get(v, key)
 	if !ok {
 		return ResolvedBackendTraffic{}
 	}
@@ -46,7 +47,7 @@ func BackendTraffic(v *store.View, objects *store.Objects, key string) ResolvedB
 		r.Spec, r.Accepted = retryBudget(p.Spec.RetryConstraint)
 	}
 	if r.Spec != nil {
-		r.Spec.Origin = string(store.XBackendTrafficPolicy) + "/" + key
+		r.Spec.Origin = ir.ObjectRef{Kind: string(store.XBackendTrafficPolicy), Name: ir.ParseName(key)}
 	}
 	return r
 }
@@ -56,10 +57,10 @@ func retryBudget(c *gwxv1alpha1.RetryConstraint) (*ir.RetryBudget, *refs.Problem
 	percent, count := 20, 10
 	interval, rate := gwv1.Duration("10s"), gwv1.Duration("1s")
 	if c.Budget != nil {
-		percent, interval = pointedOr(c.Budget.Percent, percent), pointedOr(c.Budget.Interval, interval)
+		percent, interval = ptr.Deref(c.Budget.Percent, percent), ptr.Deref(c.Budget.Interval, interval)
 	}
 	if c.MinRetryRate != nil {
-		count, rate = pointedOr(c.MinRetryRate.Count, count), pointedOr(c.MinRetryRate.Interval, rate)
+		count, rate = ptr.Deref(c.MinRetryRate.Count, count), ptr.Deref(c.MinRetryRate.Interval, rate)
 	}
 	over, err := time.ParseDuration(string(interval))
 	if err != nil || over < 0 {
@@ -81,13 +82,6 @@ func invalid(message string) *refs.Problem {
 	return &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: message}
 }
 
-func pointedOr[T any](pointer *T, fallback T) T {
-	if pointer == nil {
-		return fallback
-	}
-	return *pointer
-}
-
 // TrafficInputs are the tables that XBackendTrafficPolicies are weighed against each other with.
 type TrafficInputs struct {
 	Objects  *store.Objects
@@ -97,8 +91,16 @@ type TrafficInputs struct {
 // RetryBudget is the budget of a backend, nil if no policy that can be served has a say.
 func (in TrafficInputs) RetryBudget(v *store.View, backend ir.Backend) *ir.RetryBudget {
 	kind := attach.Services
-	if backend.XBackend {
+	switch backend.Kind {
+	case ir.KindXBackend:
 		kind = attach.XBackends
+	case ir.KindInferencePool:
+		kind = attach.InferencePools
+	case ir.KindServiceImport:
+		kind = attach.ServiceImports
+	case ir.KindService:
+	case ir.KindBackend, ir.KindFailover:
+		return nil // no such policy targets them
 	}
 	target := kind.Target(backend.Object.Namespace, backend.Object.Name, "")
 	return backendTrafficKind.Merge(attach.Subject{Chain: []attach.Target{target}}, in.attached(v, target)).Spec
@@ -115,17 +117,30 @@ func backendTarget(t attach.Target) string {
 	return key
 }
 
-// Status is what became of the policy of that key, seen from each Gateway that sends requests to one of its targets. users lists those, by
-// `namespace/name`, for a target as in [store.BackendTarget].
-func (in TrafficInputs) Status(v *store.View, users func(target string) []string, key string) outcome.Policy {
+func irTarget(t attach.Target) ir.BackendTarget {
+	target := ir.BackendTarget{Object: ir.Name{Namespace: t.Namespace, Name: t.Name}}
+	switch t.Kind {
+	case attach.XBackends.Kind:
+		target.Kind = ir.KindXBackend
+	case attach.InferencePools.Kind:
+		target.Kind = ir.KindInferencePool
+	case attach.ServiceImports.Kind:
+		target.Kind = ir.KindServiceImport
+	}
+	return target
+}
+
+// Status is the outcome of the policy of that key, for each Gateway that sends requests to one of its targets. The function lists the
+// Gateways that use a target, as `namespace/name`.
+func (in TrafficInputs) Status(v *store.View, users func(ir.BackendTarget) []string, key string) outcome.Policy {
 	p, ok := in.Policies.Get(v, key)
 	if !ok {
 		return outcome.Policy{}
 	}
 	return backendTrafficKind.Status(&p, backendTrafficKind.Direct(&p, attach.Neighbours[*ir.RetryBudget]{
 		Policies: func(t attach.Target) []*ResolvedBackendTraffic { return in.attached(v, t) },
-		// A backend that does not exist is used by no Gateway, so there is nobody to tell.
+		// A backend that does not exist is used by no Gateway, so there is no ancestor.
 		Missing:  func(attach.Target) *refs.Problem { return nil },
-		Gateways: func(t attach.Target) []string { return users(backendTarget(t)) },
-	})).Policy
+		Gateways: func(t attach.Target) []string { return users(irTarget(t)) },
+	}))
 }

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/attach"
+	"github.com/gatewright/gatewright/internal/resolve/backend"
+	"github.com/gatewright/gatewright/internal/resolve/fraction"
 	"github.com/gatewright/gatewright/internal/resolve/header"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
@@ -62,38 +63,40 @@ func takeTracing(v *store.View, objects *store.Objects, p *gwxv1alpha1.XTelemetr
 		return nil
 	}
 	from := refs.Origin{Group: gwxv1alpha1.GroupName, Kind: string(store.XTelemetryPolicy), Namespace: p.Namespace}
-	backend, problem := refs.Backend(v, objects, from, p.Spec.Tracing.Provider.BackendRef, ir.BackendHTTP2)
+	backend, problem := backend.Resolve(v, objects, from, p.Spec.Tracing.Provider.BackendRef, ir.BackendHTTP2)
 	if problem != nil {
 		r.ResolvedRefs = &refs.Problem{
 			Reason: problem.Reason, Message: "tracing.provider.backendRef: " + problem.Message + "; until then there are no spans",
 		}
 		return omitted
 	}
-	tracing.Backend = backend.Name()
+	tracing.Backend = backend
 	r.Spec = tracing
 	return omitted
 }
 
 // tracing reads which requests become spans. It returns the attributes that spans do not have, in the order of the spec, and why the whole
-// can not be served.
+// cannot be served.
 func tracing(spec *gwxv1alpha1.TracingConfig) (t *ir.Tracing, omitted []string, message string) {
 	t = &ir.Tracing{
 		Service: spec.ServiceName, Span: spec.SpanName,
 		FollowParent: spec.ParentBasedSampling.Mode != gwxv1alpha1.ParentBasedSamplingModeDisabled,
 	}
-	if t.Rate, message = fraction("tracing.samplingRate", spec.SamplingRate); message != "" {
+	all, parent := ir.Fraction{Numerator: 1, Denominator: 1}, spec.ParentBasedSampling.SamplingRate
+	if t.Rate, message = fraction.Parse("tracing.samplingRate", spec.SamplingRate, all); message != "" {
 		return nil, nil, message
 	}
-	if t.ParentRate, message = fraction("tracing.parentBasedSampling.samplingRate", spec.ParentBasedSampling.SamplingRate); message != "" {
+	if t.ParentRate, message = fraction.Parse("tracing.parentBasedSampling.samplingRate", parent, all); message != "" {
 		return nil, nil, message
 	}
 	for _, h := range spec.Provider.Headers {
-		if message := cmp.Or(header.CheckName("tracing.provider.headers:", string(h.Name)), header.CheckValue("the value for header "+string(h.Name), h.Value)); message != "" {
+		if message := cmp.Or(header.CheckName("tracing.provider.headers:", string(h.Name)),
+			header.CheckValue("the value for header "+string(h.Name), h.Value)); message != "" {
 			return nil, nil, message
 		}
 		if strings.Contains(h.Value, "%") {
 			return nil, nil, fmt.Sprintf(
-				"the value for header %s of tracing.provider has a per cent sign, which the proxy can not send; use another", h.Name)
+				"the value for header %s of tracing.provider has a per cent sign, which the proxy cannot send; use another", h.Name)
 		}
 		t.Headers = append(t.Headers, ir.Header{Name: strings.ToLower(string(h.Name)), Value: h.Value})
 	}
@@ -124,16 +127,4 @@ func served(key string) bool {
 		}
 	}
 	return slices.Contains(ir.SpanKeys, key)
-}
-
-// fraction reads a share from a field of that name. Nothing is the whole.
-func fraction(field string, f *gwv1.Fraction) (ir.Fraction, string) {
-	if f == nil {
-		return ir.Fraction{Numerator: 1, Denominator: 1}, ""
-	}
-	denominator := pointedOr(f.Denominator, 100)
-	if f.Numerator < 0 || denominator < 1 || f.Numerator > denominator {
-		return ir.Fraction{}, fmt.Sprintf("%s %d/%d is not a share of a whole; use a numerator from 0 to the denominator", field, f.Numerator, denominator)
-	}
-	return ir.Fraction{Numerator: uint32(f.Numerator), Denominator: uint32(denominator)}, ""
 }

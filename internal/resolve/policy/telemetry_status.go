@@ -19,7 +19,7 @@ type TelemetryInputs struct {
 }
 
 // Tracing is which requests of the Gateway of that key become spans, nil for none. A policy on the Gateway decides, whatever its parameters
-// say, and even where it can not be served: another would send to somebody else what this one asks for.
+// say, and even where it cannot be served: another would send elsewhere what this one asks for.
 func (in TelemetryInputs) Tracing(v *store.View, key string) *ir.Tracing {
 	r, _ := in.Gateways.Get(v, key)
 	if !r.Serves {
@@ -66,7 +66,7 @@ func (in TelemetryInputs) Status(v *store.View, key string) outcome.Policy {
 			}
 			return []string{t.Key()}
 		},
-	})).Policy
+	}))
 }
 
 func (in TelemetryInputs) exists(v *store.View, t attach.Target) bool {

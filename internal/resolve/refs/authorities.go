@@ -21,7 +21,7 @@ func HoldsAuthorities(group, kind string) bool {
 	return group == coreGroup && (kind == "ConfigMap" || kind == "Secret") || clusterWide(group, kind)
 }
 
-// clusterWide says whether objects of this kind belong to no namespace, so that everybody may refer to them.
+// clusterWide says whether objects of this kind belong to no namespace, so that all namespaces may refer to them.
 func clusterWide(group, kind string) bool {
 	return group == certificatesGroup && kind == string(store.ClusterTrustBundle)
 }
@@ -63,10 +63,10 @@ func authoritiesIn(v *store.View, objects *store.Objects, target Target) source 
 	s := source{name: target.Kind + " " + key, field: corev1.ServiceAccountRootCAKey}
 	switch store.Kind(target.Kind) {
 	case store.Secret:
-		// Only these are cached.
+		// Others have passwords and API keys.
 		s.name += " of type " + string(corev1.SecretTypeTLS)
 		var secret *corev1.Secret
-		if secret, s.found = objects.Secrets.Get(v, key); s.found {
+		if secret, s.found = tlsSecret(v, objects, key); s.found {
 			s.text = secret.Data[s.field]
 		}
 	case store.ClusterTrustBundle:
@@ -80,14 +80,18 @@ func authoritiesIn(v *store.View, objects *store.Objects, target Target) source 
 	default:
 		var config *corev1.ConfigMap
 		if config, s.found = objects.ConfigMaps.Get(v, key); s.found {
-			// A ConfigMap has a key in one of the two.
-			s.text = config.BinaryData[s.field]
-			if text, ok := config.Data[s.field]; ok {
-				s.text = []byte(text)
-			}
+			s.text = textOf(config, s.field)
 		}
 	}
 	return s
+}
+
+// textOf is a key of a ConfigMap, which has it in one of the two.
+func textOf(config *corev1.ConfigMap, key string) []byte {
+	if text, ok := config.Data[key]; ok {
+		return []byte(text)
+	}
+	return config.BinaryData[key]
 }
 
 // reasonInvalidAuthorities is the same word for a policy and for a listener.

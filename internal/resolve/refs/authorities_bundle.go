@@ -66,15 +66,21 @@ func checkAuthorities(v *store.View, objects *store.Objects, from Origin, group 
 	return Authorities(v, objects, target)
 }
 
-// AuthoritiesNamed reads a bundle by the name that [AuthoritiesOf] gave it. Whoever calls it has checked that the references are permitted.
+// AuthoritiesNamed reads a bundle by the name that [AuthoritiesOf] or [WithRevocations] gave it. The caller has checked that the references
+// are permitted.
 func AuthoritiesNamed(v *store.View, objects *store.Objects, name string) (ir.Authorities, *Problem) {
 	bundle := ir.Authorities{Name: name}
-	for source := range strings.SplitSeq(name, bundleSeparator) {
+	authorities, lists, _ := strings.Cut(name, revocationSeparator)
+	for source := range strings.SplitSeq(authorities, bundleSeparator) {
 		certificates, problem := Authorities(v, objects, authoritiesTarget(source))
 		if certificates == nil {
 			return ir.Authorities{}, problem
 		}
 		bundle.PEM = append(bundle.PEM, certificates...)
+	}
+	var problem *Problem
+	if bundle.Revocations, problem = revocationsNamed(v, objects, lists); problem != nil {
+		return ir.Authorities{}, problem
 	}
 	return bundle, nil
 }

@@ -57,17 +57,23 @@ spec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra
 		pem    string
 	}{
 		{"only certificates are taken", configMap("two"), "ConfigMap/infra/two", "", two + one},
-		{"the order of references does not matter", configMap("two", "one", "two"), "ConfigMap/infra/one+ConfigMap/infra/two", "", one + two + one},
+		{
+			"the order of references does not matter", configMap("two", "one", "two"), "ConfigMap/infra/one+ConfigMap/infra/two", "",
+			one + two + one,
+		},
 		{"a bad reference does not take a good one with it", configMap("gone", "one"), "ConfigMap/infra/one", "InvalidCACertificateRef", one},
 		{"a ConfigMap without the key is named", configMap("empty"), "", "InvalidCACertificateRef", ""},
 		{"a text without a certificate is named", configMap("key"), "", "InvalidCACertificateRef", ""},
 		{
-			"a certificate that can not be read is named, and the others are used",
+			"a certificate that cannot be read is named, and the others are used",
 			configMap("broken"), "ConfigMap/infra/broken", "InvalidCACertificateRef", one,
 		},
 		{"another kind is named", []gwv1.ObjectReference{{Kind: "Service", Name: "one"}}, "", "InvalidCACertificateKind", ""},
-		{"a ClusterTrustBundle is everybody's", trustBundle("example.com:ca:1", nil), "ClusterTrustBundle//example.com:ca:1", "", one},
-		{"a ClusterTrustBundle has no namespace", trustBundle("example.com:ca:1", new(gwv1.Namespace("infra"))), "", "InvalidCACertificateRef", ""},
+		{"a ClusterTrustBundle belongs to all", trustBundle("example.com:ca:1", nil), "ClusterTrustBundle//example.com:ca:1", "", one},
+		{
+			"a ClusterTrustBundle has no namespace", trustBundle("example.com:ca:1", new(gwv1.Namespace("infra"))), "", "InvalidCACertificateRef",
+			"",
+		},
 		{"a ClusterTrustBundle that is missing is named", trustBundle("gone", nil), "", "InvalidCACertificateRef", ""},
 		{"a grant opens another namespace", in("shared"), "ConfigMap/shared/ca", "", two},
 		{"without a grant it stays closed", in("closed"), "", "RefNotPermitted", ""},

@@ -53,8 +53,20 @@ func TestAuthorities(t *testing.T) {
 			t.Parallel()
 			objects := store.NewObjects(store.New())
 			meta := metav1.ObjectMeta{Namespace: "app", Name: "ca"}
-			objects.Apply(store.Change{Kind: store.ConfigMap, Key: "app/ca", Object: &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"ca.crt": c.text}}})
-			objects.Apply(store.Change{Kind: store.Secret, Key: "app/ca", Object: &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"ca.crt": []byte(c.text)}}})
+			objects.Apply(
+				store.Change{
+					Kind:   store.ConfigMap,
+					Key:    "app/ca",
+					Object: &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"ca.crt": c.text}},
+				},
+			)
+			objects.Apply(
+				store.Change{
+					Kind:   store.Secret,
+					Key:    "app/ca",
+					Object: &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"ca.crt": []byte(c.text)}},
+				},
+			)
 			got, problem := refs.Authorities(nil, objects, refs.Target{Kind: c.kind, Namespace: "app", Name: "ca"})
 			switch {
 			case c.problem == "" && problem != nil:

@@ -41,8 +41,8 @@ func checkPublicKey(key crypto.PublicKey) error {
 // errLongNumber is for a key that is too long to be read.
 var errLongNumber = errors.New("the key has a number of more than 16384 bits; use a shorter key")
 
-// checkNumbers looks for numbers in a private key that are too long to compute with. It computes nothing. What it can not read, those who
-// read the key can not read either.
+// checkNumbers looks for numbers in a private key that are too long to compute with. It computes nothing. What it cannot read, those who
+// read the key cannot read either.
 func checkNumbers(der []byte, depth int) error {
 	for depth < maxNesting && len(der) > 0 {
 		var part asn1.RawValue

@@ -18,9 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 // long is an odd number of that many bits.
@@ -46,7 +46,16 @@ type pkcs1 struct {
 }
 
 func longKey(bits int) pkcs1 {
-	return pkcs1{N: long(bits), E: 65537, D: long(bits), P: long(bits / 2), Q: long(bits / 2), Dp: long(bits / 2), Dq: long(bits / 2), Inverse: long(bits / 2)}
+	return pkcs1{
+		N:       long(bits),
+		E:       65537,
+		D:       long(bits),
+		P:       long(bits / 2),
+		Q:       long(bits / 2),
+		Dp:      long(bits / 2),
+		Dq:      long(bits / 2),
+		Inverse: long(bits / 2),
+	}
 }
 
 type pkcs8 struct {
@@ -86,7 +95,7 @@ func keyPairOf(certificate, key string) (string, time.Duration) {
 
 func TestKeyPairsAreBoundedBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
-	good := worldtest.WildKeyPairs()[0]
+	good := fuzzobjects.HostileKeyPairs()[0]
 	certificate, key := string(good.Certificate), string(good.Key)
 	inner, err := asn1.Marshal(longKey(60_000))
 	if err != nil {
@@ -96,7 +105,10 @@ func TestKeyPairsAreBoundedBeforeTheyAreRead(t *testing.T) {
 		{"a key of 60,000 bits", certificate, encode(t, "RSA PRIVATE KEY", longKey(60_000)), "more than 16384 bits"},
 		{
 			"the same in PKCS 8", certificate,
-			encode(t, "PRIVATE KEY", pkcs8{Algorithm: pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}, Parameters: asn1.NullRawValue}, Key: inner}),
+			encode(t, "PRIVATE KEY", pkcs8{Algorithm: pkix.AlgorithmIdentifier{
+				Algorithm:  asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1},
+				Parameters: asn1.NullRawValue,
+			}, Key: inner}),
 			"more than 16384 bits",
 		},
 		{"a text that is too long for a key", certificate, encode(t, "RSA PRIVATE KEY", longKey(1_000_000)), "tls.key: it has"},
@@ -148,7 +160,12 @@ func TestBundlesOfAuthoritiesAreBounded(t *testing.T) {
 	ref := func(name gwv1.ObjectName) gwv1.ObjectReference {
 		return gwv1.ObjectReference{Kind: "ConfigMap", Name: name}
 	}
-	bundle, problem := refs.AuthoritiesOf(nil, objects, refs.Origin{Kind: "BackendTLSPolicy", Namespace: "app"}, []gwv1.ObjectReference{ref("a"), ref("b"), ref("c")})
+	bundle, problem := refs.AuthoritiesOf(
+		nil,
+		objects,
+		refs.Origin{Kind: "BackendTLSPolicy", Namespace: "app"},
+		[]gwv1.ObjectReference{ref("a"), ref("b"), ref("c")},
+	)
 	if bundle != "ConfigMap/app/a+ConfigMap/app/c" || problem == nil || !strings.Contains(problem.Message, "ConfigMap b have no room") {
 		t.Errorf("the bundle is %q, and the problem %+v", bundle, problem)
 	}

@@ -30,9 +30,9 @@ func Certificate(v *store.View, objects *store.Objects, from Origin, ref gwv1.Se
 	return KeyPair(v, objects, key)
 }
 
-// KeyPair reads the key pair of a Secret. Whoever calls it has checked that the reference is permitted.
+// KeyPair reads the key pair of a Secret. The caller has checked that the reference is permitted.
 func KeyPair(v *store.View, objects *store.Objects, key string) (ir.Certificate, *Problem) {
-	secret, ok := objects.Secrets.Get(v, key)
+	secret, ok := tlsSecret(v, objects, key)
 	if !ok {
 		return ir.Certificate{}, &Problem{
 			Reason:  string(gwv1.ListenerReasonInvalidCertificateRef),

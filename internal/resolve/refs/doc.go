@@ -1,4 +1,4 @@
-// Package refs follows references from one object to another: Services, Secrets, and the ReferenceGrants that allow a reference to cross namespaces.
-// Enter at [Backend] and [Certificate]; each returns what was found or a [Problem] in the words of the standard.
-// It must not know listeners, routes or what a reference is used for.
+// Package refs resolves references from one object to another: Secrets, CA certificates, and the ReferenceGrants that allow a reference to
+// cross namespaces. Enter at [Certificate], [AuthoritiesOf] and [Permitted]; a [Problem] has a reason of the standard.
+// It must not know listeners, routes or the purpose of a reference.
 package refs

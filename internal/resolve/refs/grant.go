@@ -16,8 +16,10 @@ type Origin struct {
 	Namespace string
 }
 
-// Target is the side a reference leads to, in the core API group.
+// Target is the side a reference leads to.
 type Target struct {
+	// Group is empty for the core API group.
+	Group     string
 	Kind      string
 	Namespace string
 	Name      string
@@ -40,7 +42,7 @@ func Permitted(v *store.View, objects *store.Objects, from Origin, to Target) bo
 
 func grantsFrom(list []gwv1.ReferenceGrantFrom, from Origin) bool {
 	for _, f := range list {
-		if string(f.Group) == cmp.Or(from.Group, gatewayGroup) && string(f.Kind) == from.Kind && string(f.Namespace) == from.Namespace {
+		if string(f.Group) == cmp.Or(from.Group, gwv1.GroupName) && string(f.Kind) == from.Kind && string(f.Namespace) == from.Namespace {
 			return true
 		}
 	}
@@ -49,7 +51,7 @@ func grantsFrom(list []gwv1.ReferenceGrantFrom, from Origin) bool {
 
 func grantsTo(list []gwv1.ReferenceGrantTo, to Target) bool {
 	for _, t := range list {
-		if t.Group == coreGroup && string(t.Kind) == to.Kind && (t.Name == nil || *t.Name == "" || string(*t.Name) == to.Name) {
+		if string(t.Group) == to.Group && string(t.Kind) == to.Kind && (t.Name == nil || *t.Name == "" || string(*t.Name) == to.Name) {
 			return true
 		}
 	}

@@ -25,8 +25,8 @@ type keyPair struct {
 	leaf       *x509.Certificate
 }
 
-// parseKeyPair judges a key pair as Envoy does. Whatever else is in the texts (comments, parameters, labels of old) is left behind.
-// When the certificate is valid is for clients to judge, as it passes with time: Envoy serves it, and so do we.
+// parseKeyPair checks a key pair as Envoy does. Whatever else is in the texts (comments, parameters, labels of old) is left behind.
+// When the certificate is valid is for clients to check, as it passes with time: Envoy serves it, and so do we.
 func parseKeyPair(certificateText, keyText []byte) (keyPair, error) {
 	var pair keyPair
 	var err error
@@ -44,7 +44,8 @@ func parseKeyPair(certificateText, keyText []byte) (keyPair, error) {
 		return keyPair{}, fmt.Errorf("%s: %w", corev1.TLSCertKey, err)
 	}
 	if public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); !ok || !public.Equal(pair.leaf.PublicKey) {
-		return keyPair{}, fmt.Errorf("%s is not the key of the first certificate in %s, which is that of %q; the certificate of the server comes first, and its key beside it",
+		return keyPair{}, fmt.Errorf("%s is not the key of the first certificate in %s, which is that of %q; the certificate of the "+
+			"server comes first, and its key beside it",
 			corev1.TLSPrivateKeyKey, corev1.TLSCertKey, pair.leaf.Subject)
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
@@ -71,7 +72,7 @@ func parseChain(text []byte) (chain []byte, leaf *x509.Certificate, err error) {
 		}
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, nil, fmt.Errorf("certificate %d can not be read: %w", count, err)
+			return nil, nil, fmt.Errorf("certificate %d cannot be read: %w", count, err)
 		}
 		if err := checkPublicKey(certificate.PublicKey); err != nil {
 			return nil, nil, fmt.Errorf("certificate %d: %w", count, err)
@@ -103,7 +104,7 @@ func parseKey(text []byte) (crypto.Signer, error) {
 			continue
 		}
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-			return nil, errors.New("the key is protected with a password, which nobody can enter; put it there without one")
+			return nil, errors.New("the key is protected with a password, which cannot be entered; put it there without one")
 		}
 		return parseDER(block.Bytes)
 	}
@@ -123,7 +124,7 @@ func parseDER(der []byte) (crypto.Signer, error) {
 	}
 	key, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
-		return nil, fmt.Errorf("the key can not be read: %w", err)
+		return nil, fmt.Errorf("the key cannot be read: %w", err)
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {

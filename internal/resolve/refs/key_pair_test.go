@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/worldtest"
 )
 
 // unusable has what is said of each bad key pair; the others are good. `make fuzz` asks Envoy the same.
@@ -21,7 +21,7 @@ var unusable = map[string]string{
 	"the key of another":                     "tls.key is not the key of the first certificate in tls.crt",
 	"the key of another kind":                "tls.key is not the key of the first certificate in tls.crt",
 	"a chain in the wrong order":             "the certificate of the server comes first",
-	"a broken certificate behind a good one": "tls.crt: certificate 2 can not be read",
+	"a broken certificate behind a good one": "tls.crt: certificate 2 cannot be read",
 	"a half certificate behind a good one":   "tls.crt: a certificate is not complete",
 	"two keys, the wrong one first":          "tls.key is not the key of the first certificate in tls.crt",
 	"indented":                               "tls.crt: a certificate is not complete, or not PEM",
@@ -40,7 +40,7 @@ var unusable = map[string]string{
 func TestKeyPair(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, pair := range worldtest.WildKeyPairs() {
+	for _, pair := range fuzzobjects.HostileKeyPairs() {
 		known[pair.Name] = true
 		t.Run(pair.Name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,8 @@ func TestKeyPair(t *testing.T) {
 				if _, err := tls.X509KeyPair(got.CertificatePEM, got.PrivateKeyPEM); err != nil {
 					t.Errorf("what is handed on: %v", err)
 				}
-				if strings.Count(string(got.PrivateKeyPEM), "-----BEGIN PRIVATE KEY-----") != 1 || strings.Contains(string(got.CertificatePEM), "PRIVATE") {
+				if strings.Count(string(got.PrivateKeyPEM), "-----BEGIN PRIVATE KEY-----") != 1 ||
+					strings.Contains(string(got.CertificatePEM), "PRIVATE") {
 					t.Error("what is handed on holds more than a chain and a key")
 				}
 			case problem == nil || problem.Reason != "InvalidCertificateRef" || !strings.Contains(problem.Message, want):

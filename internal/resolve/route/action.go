@@ -2,47 +2,59 @@ package route
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/attach"
+	"github.com/gatewright/gatewright/internal/resolve/backend"
 	"github.com/gatewright/gatewright/internal/resolve/header"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 // action is what a rule does, whichever of its matches fits.
 type action struct {
-	requestHeaders  ir.HeaderEdit
-	responseHeaders ir.HeaderEdit
-	cors            *ir.CORS
+	requestHeaders  *ir.HeaderEdit
+	responseHeaders *ir.HeaderEdit
 	redirect        *ir.Redirect
 	forward         *ir.Forward
+	respond         *ir.Response
 	fail            *ir.Fail
-	auth            *ir.ExternalAuth
-	// origins are the objects beside the route that settings come from.
-	origins []string
-	// unchecked says that there is nobody to ask whether a request may pass.
+	// policy is shared by all rules of the route that have the same; see [resolver.share].
+	policy *ir.RequestPolicy
+	// destination has the settings of policies on the route for connections to backends.
+	destination *ir.DestinationLayer
+	// credential is added to requests, nil for none.
+	credential *ir.InjectedCredential
+	// cookies are further conditions of the rule, of which a request must meet one in each list.
+	cookies [][]*ir.CookieMatches
+	// extensions are code of users that requests pass, nil for none.
+	extensions *ir.Extensions
+	// unchecked says that a filter cannot be resolved, so that no request may pass.
 	unchecked bool
 }
 
 // rule puts an action behind a match.
 func (a action) rule(name string, match ir.Match) Rule {
 	return Rule{
-		rank: rankOf(match),
+		rank: rankOf(match), Destination: a.destination,
 		Rule: ir.Rule{
-			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, CORS: a.cors,
-			Redirect: a.redirect, Forward: a.forward, Fail: a.fail, Auth: a.auth, Origins: a.origins,
+			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, Policy: a.policy,
+			Extensions: a.extensions, Redirect: a.redirect, Forward: a.forward, Respond: a.respond, Fail: a.fail,
 		},
 	}
 }
 
-// rules puts an action behind each match of a rule. When the action can not be served, as message says, or one of the matches can not,
-// the whole rule answers an error. Of a rule that guards something, so does what may be meant by a match that can not be read.
+// rules puts an action behind each match of a rule. When the action cannot be served, as message says, or one of the matches cannot,
+// the whole rule answers an error. Of a rule that guards something, so does what may be meant by a match that cannot be read.
 func (r *resolver) rules(name string, index int, rule requestRule, a action, message string) []Rule {
 	var served []ir.Match
-	guarded := guards(rule.filters)
+	guarded := guards(rule.filters) || r.protected(rule.name)
 	for i, m := range rule.matches {
 		before := r.expressions
 		problem := checkMatch(m, &r.expressions)
@@ -56,7 +68,7 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 		}
 		r.expressions = before
 		if wide, ok := r.expressions.meant(m, rule.segmentsOf(i)); ok {
-			message += "; since a filter of the rule may refuse requests, all that it may mean get an error"
+			message += "; since a filter or a policy of the rule may refuse requests, all that it may mean get an error"
 			served = append(served, wide)
 		}
 	}
@@ -64,24 +76,63 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 		message += "; the rule is left out, since nothing says which requests are meant"
 	}
 	if message != "" {
-		r.verdicts.invalidRule(index, message)
+		r.problems.invalidRule(index, message)
 		a = failing(r.from.Kind)
 	}
+	a.policy = r.share(a.policy)
+	preflight := a.preflight()
+	preflight.policy = r.share(preflight.policy)
 	rules := make([]Rule, 0, len(served))
 	for i, m := range served {
 		numbered := fmt.Sprintf("%s/%d", name, i)
 		rules = append(rules, a.rule(numbered, m))
-		if a.cors != nil && a.forward != nil && m.Method != "" && m.Method != ir.MethodOptions {
-			rules = append(rules, a.preflight().rule(numbered, m.OfPreflight()))
+		if preflight.policy != nil && a.forward != nil && m.Method != "" && m.Method != ir.MethodOptions {
+			rules = append(rules, preflight.rule(numbered, m.OfPreflight()))
 		}
 	}
 	return rules
 }
 
 // preflight answers what browsers ask before they send a request. The filter answers all of them, if only there is a backend that they
-// could be sent to; none is.
+// could be sent to; none is. It has no policy if there is nothing to ask.
 func (a action) preflight() action {
-	return action{cors: a.cors, responseHeaders: a.responseHeaders, forward: &ir.Forward{Backends: []ir.WeightedBackend{{Weight: 1}}}}
+	if a.policy == nil || a.policy.CORS == nil || a.policy.CORS.Guard != ir.Enforced || a.policy.FailsClosed() {
+		return action{}
+	}
+	return action{
+		policy: &ir.RequestPolicy{CORS: a.policy.CORS, Origins: corsOrigins(a.policy.Origins)}, responseHeaders: a.responseHeaders,
+		forward: &ir.Forward{Backends: []ir.WeightedBackend{{Weight: 1}}},
+	}
+}
+
+// corsOrigins are the policies that CORS comes from.
+func corsOrigins(origins []ir.Origin) []ir.Origin {
+	if len(origins) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(origins), func(o ir.Origin) bool { return o.Setting != "cors" })
+}
+
+// settings are the policy of the rule while it is resolved.
+func (a *action) settings() *ir.RequestPolicy {
+	if a.policy == nil {
+		a.policy = &ir.RequestPolicy{}
+	}
+	return a.policy
+}
+
+// share is an equal policy of a rule before, or this one. A policy without settings is nil.
+func (r *resolver) share(policy *ir.RequestPolicy) *ir.RequestPolicy {
+	if policy.IsZero() {
+		return nil
+	}
+	for _, known := range r.policies {
+		if reflect.DeepEqual(known, policy) {
+			return known
+		}
+	}
+	r.policies = append(r.policies, policy)
+	return policy
 }
 
 // backendRef is a backend reference of either kind of route.
@@ -96,17 +147,23 @@ type resolver struct {
 	view     *store.View
 	from     refs.Origin
 	protocol ir.BackendProtocol
-	verdicts *verdicts
-	// expressions are those of the rules so far.
+	problems *ruleProblems
+	// expressions are those of the rules so far, and policies their settings, each once.
 	expressions expressions
+	policies    []*ir.RequestPolicy
+	// layers are the policies on the route, which is target.
+	layers inherit.Sectioned
+	target attach.Target
+	// rejected are the rules that policies on the route reject.
+	rejected []Rejected
 }
 
-// action resolves filters and backends. Of what can not be served it returns a message.
+// action resolves filters and backends. Of what cannot be served it returns a message.
 func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef) (action, string) {
 	var a action
 	forward := &ir.Forward{}
 	for i, f := range filters {
-		r.verdicts.at.index, r.verdicts.at.filter = i, true
+		r.problems.at.index, r.problems.at.filter = i, true
 		if message := r.filter(f, &a, forward); message != "" {
 			return failing(r.from.Kind), message
 		}
@@ -114,25 +171,41 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	switch {
 	case a.unchecked:
 		return failing(r.from.Kind), ""
-	case a.redirect != nil && a.cors != nil:
+	case a.redirect != nil && a.policy != nil && a.policy.CORS != nil:
 		return failing(r.from.Kind), "filter CORS beside RequestRedirect is not served by this version; remove one"
+	case a.redirect != nil && a.credential != nil:
+		return failing(r.from.Kind), "credentialInjection has no effect beside RequestRedirect; remove one"
+	case a.respond != nil:
+		if message := besideResponse(a, forward); message != "" {
+			return failing(r.from.Kind), message
+		}
+		return a, ""
 	case a.redirect != nil:
 		return a, ""
 	}
+	return r.forward(a, forward, backends)
+}
+
+// forward resolves the backends of a rule that sends requests on.
+func (r *resolver) forward(a action, forward *ir.Forward, backends []backendRef) (action, string) {
+	var origins []ir.Origin
 	for i, b := range backends {
-		r.verdicts.at.index, r.verdicts.at.filter = i, false
+		r.problems.at.index, r.problems.at.filter = i, false
 		weighted, message := r.backend(b)
 		if message != "" {
 			return failing(r.from.Kind), message
 		}
 		forward.Backends = append(forward.Backends, weighted)
-		forward.Streams = forward.Streams || r.webSocket(weighted.Backend)
+		forward.Streams = forward.Streams || backend.WebSocket(r.view, r.in.Objects, weighted.Backend)
 		if weighted.Session != nil {
-			backend, _ := ir.ParseBackend(weighted.Backend)
-			a.origins = append(a.origins, backend.Target())
+			origins = append(origins, ir.Origin{Object: weighted.Backend.Target().Ref()})
 		}
 	}
-	a.origins = unique(a.origins)
+	if len(origins) > 0 {
+		slices.SortFunc(origins, ir.Origin.Compare)
+		a.settings().Origins = slices.Compact(origins)
+	}
+	forward.Backends = r.withFallbacks(forward.Backends)
 	a.forward = forward
 	if !takesTraffic(forward.Backends) {
 		a.forward, a.fail = nil, failure(r.from.Kind)
@@ -140,14 +213,9 @@ func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef)
 	return a, ""
 }
 
-func (r *resolver) webSocket(name string) bool {
-	backend, ok := ir.ParseBackend(name)
-	return ok && refs.WebSocket(r.view, r.in.Objects, backend)
-}
-
 func takesTraffic(backends []ir.WeightedBackend) bool {
 	for _, b := range backends {
-		if b.Backend != "" && b.Weight > 0 {
+		if !b.Backend.IsZero() && b.Weight > 0 {
 			return true
 		}
 	}
@@ -169,14 +237,29 @@ func (r *resolver) filter(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward
 	case f.Type == gwv1.HTTPRouteFilterRequestMirror && f.RequestMirror != nil:
 		r.mirror(f.RequestMirror, forward)
 	case f.Type == gwv1.HTTPRouteFilterCORS && f.CORS != nil:
-		a.cors = cors(f.CORS)
-		return header.CheckNames("filter CORS: header", a.cors.Headers, a.cors.Expose)
+		policy := cors(f.CORS)
+		a.settings().CORS = policy
+		return header.CheckNames("filter CORS: header", policy.Headers, policy.Expose)
 	case f.Type == gwv1.HTTPRouteFilterExternalAuth && f.ExternalAuth != nil:
 		return r.externalAuth(f.ExternalAuth, a)
 	default:
-		return unservedFilter(f, "")
+		return r.extensionRef(f, a, forward)
 	}
 	return ""
+}
+
+// extensionRef applies a filter of Gatewright's own.
+func (r *resolver) extensionRef(f gwv1.HTTPRouteFilter, a *action, forward *ir.Forward) string {
+	switch {
+	case f.Type != gwv1.HTTPRouteFilterExtensionRef:
+		return unservedFilter(f, "")
+	case isRouteFilter(f.ExtensionRef):
+		return r.routeFilter(string(f.ExtensionRef.Name), a, forward)
+	case isExtension(f.ExtensionRef):
+		return r.extension(string(f.ExtensionRef.Name), a)
+	default:
+		return unservedFilter(f, "")
+	}
 }
 
 // unservedFilter names a filter as the user wrote it.
@@ -204,14 +287,17 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 			return weighted, message
 		}
 	}
-	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, b.BackendObjectReference, r.protocol)
+	backend, picker, problem := backend.OfRule(r.view, r.in.Objects, r.from, b.BackendObjectReference, r.protocol)
 	if problem != nil {
-		r.verdicts.unresolvedRef(problem)
+		r.problems.unresolvedRef(problem)
 		return weighted, ""
 	}
-	weighted.Backend = backend.Name()
-	r.verdicts.used(weighted.Backend)
-	if backend.XBackend {
+	weighted.Backend, weighted.Picker = backend, picker
+	r.problems.used(weighted.Backend)
+	if picker != nil && !picker.Broken && !picker.FailOpen {
+		r.problems.used(picker.Backend)
+	}
+	if backend.Kind == ir.KindXBackend {
 		var message string
 		if weighted.Session, message = r.backendSession(backend); message != "" {
 			return weighted, message
@@ -229,13 +315,13 @@ func weight(b gwv1.BackendRef) uint32 {
 }
 
 func (r *resolver) mirror(f *gwv1.HTTPRequestMirrorFilter, forward *ir.Forward) {
-	backend, problem := refs.Backend(r.view, r.in.Objects, r.from, f.BackendRef, r.protocol)
+	backend, problem := backend.Resolve(r.view, r.in.Objects, r.from, f.BackendRef, r.protocol)
 	if problem != nil {
-		r.verdicts.unresolvedRef(problem)
+		r.problems.unresolvedRef(problem)
 		return
 	}
-	r.verdicts.used(backend.Name())
-	m := ir.Mirror{Backend: backend.Name(), Numerator: 100, Denominator: 100}
+	r.problems.used(backend)
+	m := ir.Mirror{Backend: backend, Numerator: 100, Denominator: 100}
 	switch {
 	case f.Percent != nil:
 		m.Numerator = uint32(max(*f.Percent, 0))
@@ -265,12 +351,17 @@ func redirect(f *gwv1.HTTPRequestRedirectFilter) *ir.Redirect {
 	return r
 }
 
-// rewrite reads a URLRewrite filter. Of what can not be served it returns a message.
+// rewrite reads a URLRewrite filter. Of what cannot be served it returns a message.
 func rewrite(f *gwv1.HTTPURLRewriteFilter, to **ir.Rewrite) string {
 	if *to == nil {
 		*to = &ir.Rewrite{}
 	}
-	(*to).Path = pathEdit(f.Path)
+	if f.Path != nil && (*to).Path != nil {
+		return twoPaths
+	}
+	if f.Path != nil {
+		(*to).Path = pathEdit(f.Path)
+	}
 	if f.Hostname != nil {
 		if message := rewriteHost(string(*f.Hostname), to); message != "" {
 			return message

@@ -46,7 +46,8 @@ func (r Resolved) Fail(generation int64, reason string) Resolved {
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]
 		programmed := outcome.Condition{Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.InternalError, Message: reason}
-		parent.Conditions = slices.DeleteFunc(slices.Clone(parent.Conditions), func(c outcome.Condition) bool { return c.Type == programmed.Type })
+		parent.Conditions = slices.DeleteFunc(slices.Clone(parent.Conditions),
+			func(c outcome.Condition) bool { return c.Type == programmed.Type })
 		parent.Conditions = append(parent.Conditions, programmed)
 	}
 	return r

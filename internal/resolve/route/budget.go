@@ -3,8 +3,10 @@ package route
 import (
 	"slices"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -19,29 +21,32 @@ func (r Resolved) Excluded(c limits.Cutoff) bool {
 	return c.Excludes(i.Created, i.Key)
 }
 
-// WildKeys are the listeners at which a route has a hostname with a wildcard: its rules may have to be repeated for narrower ones.
-func (r Resolved) WildKeys() []string {
-	var keys []string
+// WildcardListeners are the listeners at which a route has a hostname with a wildcard: its rules may have to be repeated for narrower ones.
+func (r Resolved) WildcardListeners() []ir.ListenerID {
+	var list []ir.ListenerID
 	for _, a := range r.Attachments {
-		if a.Table != "" && slices.ContainsFunc(a.Hosts, func(h Host) bool { return !exact(h.Domain) }) {
-			keys = append(keys, ListenerKey(a.Gateway, a.Listener))
+		if !a.Table.IsZero() && slices.ContainsFunc(a.Hosts, func(h Host) bool { return !exact(h.Domain) }) {
+			list = append(list, a.ID())
 		}
 	}
-	return keys
+	return list
 }
 
-// RepeatBudget finds the routes with wide hostnames whose rules are not repeated for narrower ones, because they would be too many. The
-// key is a [ListenerKey]. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
-func RepeatBudget(v *store.View, routes *store.Table[Resolved], byWild, byListener *store.Index[Resolved], byHost bool, limit int, key string) limits.Cutoff {
+// RepeatBudget finds the routes with wide hostnames whose rules are not repeated for narrower ones of a listener, because they would be too
+// many. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
+func RepeatBudget(
+	v *store.View, routes *store.Table[Resolved], byWild, byListener *store.IndexOf[ir.ListenerID, Resolved], byHost bool, limit int,
+	listener ir.ListenerID,
+) limits.Cutoff {
 	among := byListener
 	if byHost {
 		among = byWild
 	}
 	// narrower counts, for each domain, those that it covers.
 	narrower, seen := map[string]int{}, map[string]bool{}
-	for _, name := range among.Keys(v, key) {
+	for _, name := range among.Keys(v, listener) {
 		r, _ := routes.Get(v, name)
-		for _, domain := range r.domainsAt(key) {
+		for _, domain := range r.domainsAt(listener) {
 			if seen[domain] || byHost && exact(domain) {
 				continue
 			}
@@ -55,10 +60,10 @@ func RepeatBudget(v *store.View, routes *store.Table[Resolved], byWild, byListen
 		return limits.Cutoff{}
 	}
 	var items []limits.Item
-	for _, name := range byWild.Keys(v, key) {
+	for _, name := range byWild.Keys(v, listener) {
 		r, _ := routes.Get(v, name)
 		times := 0
-		for _, domain := range r.domainsAt(key) {
+		for _, domain := range r.domainsAt(listener) {
 			times += narrower[domain]
 		}
 		items = append(items, r.item(len(r.Rules)*times))
@@ -66,11 +71,11 @@ func RepeatBudget(v *store.View, routes *store.Table[Resolved], byWild, byListen
 	return limits.Find(items, limit)
 }
 
-// domainsAt are the domains that a route has at a listener, named by its [ListenerKey].
-func (r Resolved) domainsAt(listener string) []string {
+// domainsAt are the domains that a route has at a listener.
+func (r Resolved) domainsAt(listener ir.ListenerID) []string {
 	var domains []string
 	for _, a := range r.Attachments {
-		if ListenerKey(a.Gateway, a.Listener) != listener {
+		if a.ID() != listener {
 			continue
 		}
 		for _, h := range a.Hosts {
@@ -125,10 +130,12 @@ func values(items map[string]*limits.Item) []limits.Item {
 
 // Hosts are what virtual hosts are made of.
 type Hosts struct {
-	Tables *store.Table[[]gateway.ParentListener]
+	Tables *store.TableOf[ir.TableID, []gateway.ParentListener]
 	Routes *store.Table[Resolved]
-	// ByHost has the routes by [Resolved.HostKeys], and Repeats is the [RepeatBudget] of each listener.
-	ByHost  *store.Index[Resolved]
-	Repeats *store.Table[limits.Cutoff]
-	Limits  *limits.Limits
+	// ByDomain has the routes by [Resolved.Domains], and Repeats is the [RepeatBudget] of each listener.
+	ByDomain *store.IndexOf[ir.DomainID, Resolved]
+	Repeats  *store.TableOf[ir.ListenerID, limits.Cutoff]
+	Limits   *limits.Limits
+	// Policies has the layers of policies on listeners and what is above them; nil for none.
+	Policies *store.TableOf[ir.ListenerID, *inherit.Layer]
 }

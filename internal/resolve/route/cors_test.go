@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
 func TestOriginMatch(t *testing.T) {
@@ -35,7 +37,7 @@ func TestOriginMatch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			m := originMatch(c.allowed)
+			m := header.OriginMatch(c.allowed)
 			if got := regexp.MustCompile(`\A(?:` + m.Value + `)\z`).MatchString(c.origin); got != c.want {
 				t.Errorf("%q matches %q is %v, by %q", c.allowed, c.origin, got, m.Value)
 			}

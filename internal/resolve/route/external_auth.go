@@ -6,17 +6,17 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/auth"
 )
 
-// externalAuth resolves the filter. A backend that can not be asked makes the rule answer 500: nothing passes unchecked.
+// externalAuth resolves the filter. A backend that cannot be asked makes the rule answer 500: nothing passes unchecked.
 func (r *resolver) externalAuth(f *gwv1.HTTPExternalAuthFilter, a *action) string {
 	resolved, problem, message := auth.External(r.view, r.in.Objects, r.from, f)
 	if problem != nil {
-		r.verdicts.unresolvedRef(problem)
+		r.problems.unresolvedRef(problem)
 		a.unchecked = true
 		return ""
 	}
-	a.auth = &resolved
+	a.settings().Auth = &resolved
 	if message == "" {
-		r.verdicts.used(resolved.Backend)
+		r.problems.used(resolved.Backend)
 	}
 	return message
 }

@@ -17,7 +17,8 @@ func GRPC(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	r := requestRoute{
-		kind: store.GRPCRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP2,
+		kind: store.GRPCRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec,
+		hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP2,
 	}
 	for i := range route.Spec.Rules {
 		r.rules = append(r.rules, grpcRule(&route.Spec.Rules[i]))
@@ -28,8 +29,9 @@ func GRPC(v *store.View, in Inputs, key string) Resolved {
 func grpcRule(spec *gwv1.GRPCRouteRule) requestRule {
 	rule := requestRule{
 		filters:  httpFilters(spec.Filters),
+		name:     ruleName(spec.Name),
 		sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated in the standard, and still to be served
-		complete: func(*ir.Forward) string { return "" },
+		complete: func(*action) string { return "" },
 	}
 	for _, m := range spec.Matches {
 		rule.matches = append(rule.matches, grpcMatch(m))
@@ -62,7 +64,8 @@ func httpFilters(filters []gwv1.GRPCRouteFilter) []gwv1.HTTPRouteFilter {
 func grpcMatch(m gwv1.GRPCRouteMatch) ir.Match {
 	match := ir.Match{GRPC: true, Path: grpcPath(m.Method)}
 	for _, h := range m.Headers {
-		match.Headers = appendNamed(match.Headers, strings.ToLower(string(h.Name)), h.Type != nil && *h.Type == gwv1.GRPCHeaderMatchRegularExpression, h.Value)
+		match.Headers = appendNamed(match.Headers, strings.ToLower(string(h.Name)),
+			h.Type != nil && *h.Type == gwv1.GRPCHeaderMatchRegularExpression, h.Value)
 	}
 	return match
 }

@@ -12,7 +12,11 @@ import (
 )
 
 // headerEdit reads a header modifier. Of what Envoy would refuse, and with it every other rule of the table, it returns a message.
-func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
+func headerEdit(f *gwv1.HTTPHeaderFilter, to **ir.HeaderEdit) string {
+	if *to == nil {
+		*to = &ir.HeaderEdit{}
+	}
+	edit := *to
 	edit.Remove = f.Remove
 	for _, list := range []struct {
 		from []gwv1.HTTPHeader
@@ -34,7 +38,7 @@ func headerEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit) string {
 }
 
 // requestHeaderEdit is [headerEdit] for requests. Setting Host is a rewrite of the hostname, as tools that convert an Ingress write it.
-func requestHeaderEdit(f *gwv1.HTTPHeaderFilter, edit *ir.HeaderEdit, to **ir.Rewrite) string {
+func requestHeaderEdit(f *gwv1.HTTPHeaderFilter, edit **ir.HeaderEdit, to **ir.Rewrite) string {
 	rest := *f
 	rest.Set = nil
 	for _, h := range f.Set {
@@ -60,6 +64,8 @@ func rewriteHost(host string, to **ir.Rewrite) string {
 	switch r := *to; {
 	case !hostValue.MatchString(host):
 		return fmt.Sprintf("%q is not a host; write a name or an address, with a port or without", host)
+	case r.Host.FromRequest():
+		return twoHosts
 	case r.Hostname != "" && r.Hostname != host:
 		return fmt.Sprintf("filters rewrite the hostname to %s and to %s; remove one", r.Hostname, host)
 	default:

@@ -16,7 +16,8 @@ func HTTP(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	r := requestRoute{
-		kind: store.HTTPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP1,
+		kind: store.HTTPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec,
+		hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP1,
 	}
 	for i := range route.Spec.Rules {
 		r.rules = append(r.rules, httpRule(&route.Spec.Rules[i]))
@@ -27,8 +28,9 @@ func HTTP(v *store.View, in Inputs, key string) Resolved {
 func httpRule(spec *gwv1.HTTPRouteRule) requestRule {
 	rule := requestRule{
 		filters:  spec.Filters,
+		name:     ruleName(spec.Name),
 		sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated in the standard, and still to be served
-		complete: func(forward *ir.Forward) string { return patience(spec, forward) },
+		complete: func(a *action) string { return timeoutsAndRetries(spec, a) },
 	}
 	for _, m := range spec.Matches {
 		rule.matches = append(rule.matches, httpMatch(m))
@@ -42,16 +44,20 @@ func httpRule(spec *gwv1.HTTPRouteRule) requestRule {
 	return rule
 }
 
-// patience reads how long a request may take and how often it is tried.
-func patience(spec *gwv1.HTTPRouteRule, forward *ir.Forward) string {
+// timeoutsAndRetries reads how long a request may take and how often it is tried.
+func timeoutsAndRetries(spec *gwv1.HTTPRouteRule, a *action) string {
+	if spec.Retry == nil && spec.Timeouts == nil {
+		return ""
+	}
+	policy := a.settings()
 	var message string
-	if forward.Retry, message = retry(spec.Retry); message != "" || spec.Timeouts == nil {
+	if policy.Retry, message = retry(spec.Retry); message != "" || spec.Timeouts == nil {
 		return message
 	}
-	if forward.RequestTimeout, message = duration("timeouts.request", spec.Timeouts.Request); message != "" {
+	if policy.RequestTimeout, message = duration("timeouts.request", spec.Timeouts.Request); message != "" {
 		return message
 	}
-	forward.BackendTimeout, message = duration("timeouts.backendRequest", spec.Timeouts.BackendRequest)
+	policy.BackendTimeout, message = duration("timeouts.backendRequest", spec.Timeouts.BackendRequest)
 	return message
 }
 
@@ -72,7 +78,8 @@ func httpMatch(m gwv1.HTTPRouteMatch) ir.Match {
 		match.Method = string(*m.Method)
 	}
 	for _, h := range m.Headers {
-		match.Headers = appendNamed(match.Headers, strings.ToLower(string(h.Name)), h.Type != nil && *h.Type == gwv1.HeaderMatchRegularExpression, h.Value)
+		match.Headers = appendNamed(match.Headers, strings.ToLower(string(h.Name)),
+			h.Type != nil && *h.Type == gwv1.HeaderMatchRegularExpression, h.Value)
 	}
 	for _, q := range m.QueryParams {
 		match.Query = appendNamed(match.Query, string(q.Name), q.Type != nil && *q.Type == gwv1.QueryParamMatchRegularExpression, q.Value)

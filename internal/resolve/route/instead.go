@@ -3,6 +3,7 @@ package route
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -19,21 +20,32 @@ func (r Resolved) At(gateway string) Resolved {
 	return r
 }
 
-// parts are what is served of the route, by where: at Gateways that have something instead, and at all others.
-func (r Resolved) parts() []Resolved {
-	if len(r.Instead) == 0 {
-		return []Resolved{r}
+// parts are what is served of the route, by where: at Gateways that have something instead, and at all others. Every index of routes goes
+// through them, so a route without such Gateways takes no memory for it.
+func (r Resolved) parts() iter.Seq[Resolved] {
+	return func(yield func(Resolved) bool) {
+		if len(r.Instead) == 0 {
+			yield(r)
+			return
+		}
+		r.partsByGateway(yield)
 	}
+}
+
+func (r Resolved) partsByGateway(yield func(Resolved) bool) {
 	rest := r
 	rest.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
 		_, replaced := r.Instead[a.Gateway]
 		return replaced
 	})
-	parts := []Resolved{rest}
-	for _, gateway := range slices.Sorted(maps.Keys(r.Instead)) {
-		parts = append(parts, r.Instead[gateway])
+	if !yield(rest) {
+		return
 	}
-	return parts
+	for _, gateway := range slices.Sorted(maps.Keys(r.Instead)) {
+		if !yield(r.Instead[gateway]) {
+			return
+		}
+	}
 }
 
 // With has something else served at a Gateway.
@@ -71,12 +83,26 @@ func (r Resolved) SameRules(other Resolved) bool { return reflect.DeepEqual(r.Ru
 // Replaces says whether an earlier version may be served instead of a refused one. Whether it may still refer to a backend in another
 // namespace is known only of those that the refused one refers to as well.
 func (r Resolved) Replaces(refused Resolved) bool {
-	if r.SameRules(refused) {
+	if r.SameRules(refused) || !r.protectedLike(refused) {
 		return false
 	}
-	return !slices.ContainsFunc(r.Backends, func(name string) bool {
-		backend, ok := ir.ParseBackend(name)
-		return !slices.Contains(refused.Backends, name) && (!ok || backend.Object.Namespace != r.Name.Namespace)
+	return !slices.ContainsFunc(r.Backends, func(b ir.Backend) bool {
+		return !slices.Contains(refused.Backends, b) && b.Object.Namespace != r.Name.Namespace
+	})
+}
+
+// protectedLike says whether policies protect every rule as they protect it in another version. An earlier version of a route must not be
+// served without a policy that came later.
+func (r Resolved) protectedLike(other Resolved) bool {
+	wanted := map[string]*ir.RequestPolicy{}
+	protected := false
+	for _, rule := range other.Rules {
+		protection := rule.Policy.Protection()
+		wanted[rule.Name], protected = protection, protected || protection != nil
+	}
+	return !slices.ContainsFunc(r.Rules, func(rule Rule) bool {
+		protection, known := wanted[rule.Name]
+		return !known && protected || protection != nil && !reflect.DeepEqual(protection, rule.Policy.Protection())
 	})
 }
 
@@ -100,14 +126,15 @@ func (r Resolved) Closed() Resolved {
 }
 
 // Origins are the objects beside the route that rules of these names have settings from, sorted.
-func (r Resolved) Origins(names []string) []string {
-	var origins []string
+func (r Resolved) Origins(names []string) []ir.ObjectRef {
+	var origins []ir.ObjectRef
 	for _, rule := range r.Rules {
-		if slices.Contains(names, rule.Name) {
-			origins = append(origins, rule.Origins...)
+		if rule.Policy != nil && slices.Contains(names, rule.Name) {
+			origins = append(origins, rule.Policy.Objects()...)
 		}
 	}
-	return unique(origins)
+	slices.SortFunc(origins, ir.ObjectRef.Compare)
+	return slices.Compact(origins)
 }
 
 // Encode gives the same bytes for the same part of a route.

@@ -2,7 +2,9 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/header"
@@ -22,6 +24,16 @@ func checkMatch(m ir.Match, e *expressions) string {
 	for _, q := range m.Query {
 		if q.Name == "" {
 			return "a match on a query parameter has no name; add one"
+		}
+	}
+	for _, c := range m.Cookies.All() {
+		if message := header.CheckName("match on cookie", c.Name); message != "" {
+			return message
+		}
+	}
+	for _, n := range slices.Concat(m.Headers, m.Query) {
+		if !utf8.ValidString(n.Value) {
+			return fmt.Sprintf("match on %s: the value is not UTF-8, so that no request can have it; correct it", n.Name)
 		}
 	}
 	return e.check(m)

@@ -6,6 +6,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
@@ -29,11 +30,11 @@ func (r Resolved) hostsByNamespace() map[string]int {
 		counts[r.namespaceKey(r.Attachments[0])] = len(r.Attachments[0].Hosts)
 		return counts
 	}
-	seen := map[string]bool{}
+	seen := map[ir.HostID]bool{}
 	for _, a := range r.Attachments {
 		for _, h := range a.Hosts {
-			if key := VirtualHostKey(a.Table, h.Domain); !seen[key] {
-				seen[key] = true
+			if host := a.Table.Host(h.Domain); !seen[host] {
+				seen[host] = true
 				counts[r.namespaceKey(a)]++
 			}
 		}
@@ -66,7 +67,9 @@ func (r Resolved) BackendsByNamespace() map[string][]string {
 	backends := map[string][]string{}
 	for _, a := range r.Attachments {
 		key := r.namespaceKey(a)
-		backends[key] = append(backends[key], r.backendsAt(a)...)
+		for _, b := range r.backendsAt(a) {
+			backends[key] = append(backends[key], b.String())
+		}
 	}
 	for key, names := range backends {
 		backends[key] = unique(names)
@@ -98,13 +101,13 @@ func (b NamespaceBudget) Shortage(v *store.View, key string) Shortage {
 		total, limit int
 		weigh        func(Resolved) int
 	}{
-		{"routes", "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, func(Resolved) int { return 1 }},
-		{"rules", "rules", b.Rules.Get(v, key), b.Limits.Rules, func(r Resolved) int { return r.RulesByNamespace()[key] }},
+		{limits.NameRoutes, "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, func(Resolved) int { return 1 }},
+		{limits.NameRules, "rules", b.Rules.Get(v, key), b.Limits.Rules, func(r Resolved) int { return r.RulesByNamespace()[key] }},
 		{
-			"namespaceExpressions", "instructions of regular expressions", b.Expressions.Get(v, key), b.Limits.NamespaceExpressions,
+			limits.NameNamespaceExpressions, "instructions of regular expressions", b.Expressions.Get(v, key), b.Limits.NamespaceExpressions,
 			func(r Resolved) int { return r.ExpressionsByNamespace()[key] },
 		},
-		{"backends", "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key)},
+		{limits.NameBackends, "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key)},
 	} {
 		if m.total <= m.limit {
 			continue

@@ -7,8 +7,10 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -18,14 +20,16 @@ type Inputs struct {
 	Parents *store.Table[gateway.Parent]
 	// Defaults has the Gateways that take routes which do not name them, by [gateway.Resolved.Scopes].
 	Defaults *store.Index[gateway.Resolved]
+	// Policies has the layers of policies on routes and their rules, by [store.KindKey]; nil for none.
+	Policies *store.Table[inherit.Sectioned]
 }
 
 // binding is what attaching a route to its parents gave.
 type binding struct {
 	attachments []Attachment
 	parents     []outcome.Parent
-	// listeners has, for each of parents, the listeners that take the route, as [ListenerKey].
-	listeners [][]string
+	// listeners has, for each of parents, the listeners that accept the route.
+	listeners [][]ir.ListenerID
 }
 
 // subject is the part of a route that binding needs.
@@ -37,7 +41,7 @@ type subject struct {
 }
 
 // bind attaches a route to the listeners of each parent it names that is one of our Gateways or a ListenerSet of one. Each reference is
-// judged by itself.
+// evaluated by itself.
 func (in Inputs) bind(v *store.View, s subject) binding {
 	var b binding
 	for _, ref := range in.parents(v, s) {
@@ -56,12 +60,12 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 		name := fmt.Sprintf("%s %s", kind, store.Key(namespace, string(ref.Name)))
 		attached, conditions := in.bindParent(v, s, ref, name, parent)
 		b.attachments = append(b.attachments, attached...)
-		b.listeners = append(b.listeners, Resolved{Attachments: attached}.ListenerKeys())
-		judged := outcome.Parent{Ref: parentRef(ref), Conditions: conditions}
+		b.listeners = append(b.listeners, Resolved{Attachments: attached}.Listeners())
+		result := outcome.Parent{Ref: parentRef(ref), Conditions: conditions}
 		if len(attached) > 0 {
-			judged.Gateway = parent.Gateway
+			result.Gateway = parent.Gateway
 		}
-		b.parents = append(b.parents, judged)
+		b.parents = append(b.parents, result)
 	}
 	slices.SortStableFunc(b.attachments, compareAttachments)
 	b.attachments = slices.CompactFunc(b.attachments, func(x, y Attachment) bool { return compareAttachments(x, y) == 0 })
@@ -88,7 +92,8 @@ func (in Inputs) parents(v *store.View, s subject) []gwv1.ParentReference {
 		})
 		if !named {
 			refs = append(refs, gwv1.ParentReference{
-				Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind(store.Gateway)), Namespace: new(gwv1.Namespace(namespace)), Name: gwv1.ObjectName(name),
+				Group: new(gwv1.Group(gwv1.GroupName)), Kind: new(gwv1.Kind(store.Gateway)),
+				Namespace: new(gwv1.Namespace(namespace)), Name: gwv1.ObjectName(name),
 			})
 		}
 	}
@@ -177,7 +182,9 @@ func (in Inputs) bindListener(v *store.View, s subject, gatewayKey string, l gat
 	if len(found) == 0 {
 		return Attachment{}, missHostname
 	}
-	return Attachment{Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found}, missNone
+	return Attachment{
+		Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found, Destination: l.Destination,
+	}, missNone
 }
 
 func parentRef(ref gwv1.ParentReference) outcome.ParentRef {

@@ -10,8 +10,10 @@ import (
 )
 
 // Port completes a port of a Gateway with the routes that forward whole connections. Of a port that forwards none, it reads no route.
-// A TCP or UDP port whose clients would all be turned away is not opened, so that they are refused at once.
-func Port(v *store.View, routes *store.Table[Resolved], byListener *store.Index[Resolved], gatewayKey string, port ir.Port) ir.Port {
+// A TCP or UDP port whose clients would all be rejected is not opened, so that they are refused at once.
+func Port(
+	v *store.View, routes *store.Table[Resolved], byListener *store.IndexOf[ir.ListenerID, Resolved], gatewayKey string, port ir.Port,
+) ir.Port {
 	complete := ir.Port{Number: port.Number, Protocol: port.Protocol, Logs: port.Logs, CountBackends: port.CountBackends}
 	for _, listener := range port.Chains {
 		if listener.Stream == nil {
@@ -53,25 +55,30 @@ func namedChains(listener ir.Chain, streams map[string]*ir.Stream) []ir.Chain {
 // streamsOf finds the route that serves each domain of a listener: the one whose own hostname is the most specific, then the oldest,
 // then the first by name.
 func streamsOf(
-	v *store.View, routes *store.Table[Resolved], byListener *store.Index[Resolved], gatewayKey string, port ir.Port, listener ir.Chain,
+	v *store.View, routes *store.Table[Resolved], byListener *store.IndexOf[ir.ListenerID, Resolved],
+	gatewayKey string, port ir.Port, listener ir.Chain,
 ) map[string]*ir.Stream {
-	best := map[string]claim{}
-	for _, key := range byListener.Keys(v, ListenerKey(gatewayKey, listener.Name)) {
+	best := map[string]streamCandidate{}
+	for _, key := range byListener.Keys(v, ir.ListenerID{Gateway: gatewayKey, Listener: listener.Name}) {
 		r, _ := routes.Get(v, key)
+		if r.Stream == nil {
+			// It is attached to a listener of the same name for requests, which only a cluster without validation has.
+			continue
+		}
 		for _, h := range r.hostsAt(gatewayKey, listener.Name) {
 			if owner(port.Chains, h.Domain) != listener.Name {
 				continue
 			}
-			c := claim{route: r, original: specificity(h.Original)}
+			c := streamCandidate{route: r, original: specificity(h.Original)}
 			known, taken := best[h.Domain]
-			if !taken || c.before(known) {
+			if !taken || c.hasPrecedence(known) {
 				best[h.Domain] = c
 			}
 		}
 	}
 	streams := make(map[string]*ir.Stream, len(best))
 	for domain, c := range best {
-		streams[domain] = c.route.Stream
+		streams[domain] = c.route.streamAt(gatewayKey, listener.Name)
 	}
 	return streams
 }
@@ -90,8 +97,8 @@ func owner(chains []ir.Chain, domain string) string {
 
 func domainOf(c ir.Chain) string { return cmp.Or(c.ServerName, anyHost) }
 
-// compareAge orders routes by precedence, the older one first.
-func compareAge(a, b Resolved) int {
+// comparePrecedence orders routes by precedence: the older one first, then by name.
+func comparePrecedence(a, b Resolved) int {
 	return cmp.Or(
 		cmp.Compare(a.Created, b.Created),
 		cmp.Compare(a.Name.Namespace, b.Name.Namespace),

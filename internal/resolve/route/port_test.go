@@ -14,7 +14,9 @@ func stream(name string, created int64, listener string, hosts ...route.Host) ro
 	return route.Resolved{
 		Kind: "TLSRoute", Name: ir.Name{Namespace: "infra", Name: name}, Created: created,
 		Attachments: []route.Attachment{{Gateway: "infra/gw", Listener: listener, Hosts: hosts}},
-		Stream:      &ir.Stream{Route: name, Backends: []ir.StreamBackend{{Backend: "infra/s/80/tcp", Weight: 1}}},
+		Stream: &ir.Stream{Route: name, Backends: []ir.StreamBackend{{
+			Backend: ir.Backend{Object: ir.Name{Namespace: "infra", Name: "s"}, Port: 80, Protocol: ir.BackendTCP}, Weight: 1,
+		}}},
 	}
 }
 
@@ -31,8 +33,8 @@ func describeChains(port ir.Port) string {
 	for _, c := range port.Chains {
 		to := "closed"
 		switch {
-		case c.RouteTable != "":
-			to = c.RouteTable
+		case !c.RouteTable.IsZero():
+			to = c.RouteTable.Gateway
 		case c.Stream != nil:
 			to = c.Stream.Route
 		}
@@ -43,7 +45,7 @@ func describeChains(port ir.Port) string {
 
 func TestPort(t *testing.T) {
 	t.Parallel()
-	https := ir.Chain{Name: "web", ServerName: "web.org", Certificates: []string{"c"}, RouteTable: "table"}
+	https := ir.Chain{Name: "web", ServerName: "web.org", Certificates: []string{"c"}, RouteTable: ir.TableID{Gateway: "table"}}
 	for _, c := range []struct {
 		name     string
 		protocol ir.Protocol
@@ -51,12 +53,15 @@ func TestPort(t *testing.T) {
 		routes   []route.Resolved
 		want     string
 	}{
-		{"HTTP is as the Gateway has it", ir.HTTP, []ir.Chain{{Name: "http", RouteTable: "table"}}, nil, " → table"},
+		{"HTTP is as the Gateway has it", ir.HTTP, []ir.Chain{{Name: "http", RouteTable: ir.TableID{Gateway: "table"}}}, nil, " → table"},
 		{"a TCP port without routes has nothing to serve", ir.TCP, []ir.Chain{open("l", "")}, nil, ""},
 		{
 			"nor has one whose backend does not exist", ir.TCP,
 			[]ir.Chain{open("l", "")},
-			[]route.Resolved{{Attachments: stream("a", 1, "l", host("*", "*")).Attachments, Stream: &ir.Stream{Backends: []ir.StreamBackend{{Weight: 1}}}}},
+			[]route.Resolved{{
+				Attachments: stream("a", 1, "l", host("*", "*")).Attachments,
+				Stream:      &ir.Stream{Backends: []ir.StreamBackend{{Weight: 1}}},
+			}},
 			"",
 		},
 		{
@@ -100,7 +105,7 @@ func TestPort(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			routes := store.NewTable[route.Resolved](store.New(), "route")
-			byListener := store.NewIndex(routes, "byListener", func(_ string, r route.Resolved) []string { return r.ListenerKeys() })
+			byListener := store.NewIndexOf(routes, "byListener", func(_ string, r route.Resolved) []ir.ListenerID { return r.Listeners() })
 			for _, r := range c.routes {
 				routes.Set(r.Name.String(), r)
 			}

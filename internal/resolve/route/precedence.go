@@ -15,8 +15,9 @@ type rank struct {
 	method bool
 	// preflight comes behind the methods that users name, so that a rule for OPTIONS gets what it names.
 	preflight bool
-	headers   int
-	query     int
+	// headers counts conditions on cookies too.
+	headers int
+	query   int
 }
 
 const (
@@ -27,7 +28,10 @@ const (
 )
 
 func rankOf(m ir.Match) rank {
-	r := rank{length: len(m.Path.Value), method: m.Method != "", preflight: m.Preflight, headers: len(m.Headers), query: len(m.Query)}
+	r := rank{
+		length: len(m.Path.Value), method: m.Method != "", preflight: m.Preflight,
+		headers: len(m.Headers) + len(m.Cookies.All()), query: len(m.Query),
+	}
 	switch {
 	case m.Path.Kind == ir.Exact:
 		r.kind = rankExact

@@ -7,6 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 )
@@ -32,11 +33,11 @@ func (p place) String() string {
 // use is a backend and the place that refers to it.
 type use struct {
 	place
-	backend string
+	backend ir.Backend
 }
 
 // unresolvedRef notes a reference that leads nowhere.
-func (w *verdicts) unresolvedRef(p *refs.Problem) {
+func (w *ruleProblems) unresolvedRef(p *refs.Problem) {
 	if len(w.unresolved) == 0 {
 		w.reason = p.Reason
 	}
@@ -44,12 +45,15 @@ func (w *verdicts) unresolvedRef(p *refs.Problem) {
 	if p.Missing != "" {
 		w.missing = append(w.missing, p.Missing)
 	}
+	if p.Import != "" {
+		w.imports = append(w.imports, p.Import)
+	}
 }
 
 // used notes a reference that leads to a backend.
-func (w *verdicts) used(backend string) { w.uses = append(w.uses, use{w.at, backend}) }
+func (w *ruleProblems) used(backend ir.Backend) { w.uses = append(w.uses, use{w.at, backend}) }
 
-func (w *verdicts) resolvedRefs() outcome.Condition {
+func (w *ruleProblems) resolvedRefs() outcome.Condition {
 	if len(w.unresolved) > 0 {
 		return outcome.Condition{
 			Type: string(gwv1.RouteConditionResolvedRefs), State: outcome.False, Reason: w.reason, Message: list(w.unresolved),
@@ -57,7 +61,7 @@ func (w *verdicts) resolvedRefs() outcome.Condition {
 	}
 	return outcome.Condition{
 		Type: string(gwv1.RouteConditionResolvedRefs), State: outcome.True,
-		Reason: string(gwv1.RouteReasonResolvedRefs), Message: "all references lead somewhere",
+		Reason: string(gwv1.RouteReasonResolvedRefs), Message: refs.Resolved,
 	}
 }
 
@@ -69,5 +73,9 @@ func list(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// MissingServices are the Services that the route refers to, and may refer to, that do not exist, as `namespace/name`, sorted.
+// MissingServices are the Services and ServiceImports that the route refers to, and may refer to, that do not exist, as in
+// [refs.Problem], sorted.
 func (r Resolved) MissingServices() []string { return r.missing }
+
+// Imports are the InferencePoolImports that the route refers to, as `namespace/name`, sorted.
+func (r Resolved) Imports() []string { return r.imports }

@@ -18,31 +18,73 @@ func TestWhatEnvoyWouldRefuse(t *testing.T) {
 		dropped bool
 	}{
 		{"an invalid expression", `matches: [{path: {type: RegularExpression, value: "/b("}}]`, `path "/b(": error parsing regexp`, true},
-		{"an expression too large for Envoy", `matches: [{path: {type: RegularExpression, value: "/b[acegikmoqsuwy]{1000}"}}]`, "too large", true},
-		{"an expression in a header", `matches: [{path: {value: /b}, headers: [{name: X-A, type: RegularExpression, value: "("}]}]`, `match on x-a "("`, true},
+		{
+			"an expression too large for Envoy", `matches: [{path: {type: RegularExpression, value: "/b[acegikmoqsuwy]{1000}"}}]`, "too large",
+			true,
+		},
+		{
+			"an expression in a header", `matches: [{path: {value: /b}, headers: [{name: X-A, type: RegularExpression, value: "("}]}]`,
+			`match on x-a "("`, true,
+		},
 		{"a path that is none", `matches: [{path: {value: b}}]`, `path "b" is not a path`, true},
 		{"a path with a query", `matches: [{path: {value: "/b?c"}}]`, "holds no ? or #", true},
-		{"a match on a pseudo header", `matches: [{path: {value: /b}, headers: [{name: ":path", value: x}]}]`, `match on header ":path" is not a name`, true},
+		{
+			"a match on a pseudo header", `matches: [{path: {value: /b}, headers: [{name: ":path", value: x}]}]`,
+			`match on header ":path" is not a name`, true,
+		},
 		{
 			"a header that counts hops", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [X-Gatewright-Hops]}}]`,
-			"header X-Gatewright-Hops can not be edited", false,
+			"header X-Gatewright-Hops cannot be edited", false,
 		},
-		{"a header that is Host", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: Host, value: x}]}}]`, "header Host can not be edited", false},
-		{"a Host that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: "a b"}]}}]`, `"a b" is not a host`, false},
+		{
+			"a header that is Host", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: Host, value: x}]}}]`,
+			"header Host cannot be edited", false,
+		},
+		{
+			"a Host that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: "a b"}]}}]`,
+			`"a b" is not a host`, false,
+		},
 		{
 			"two hosts", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: host, value: a.example}]}}, ` +
 				`{type: URLRewrite, urlRewrite: {hostname: b.example}}]`, "filters rewrite the hostname to a.example and to b.example", false,
 		},
-		{"a line break in a header", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: X-A, value: "a\nb"}]}}]`, "the value for header X-A has a line break", false},
-		{"a control character in a header", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: X-A, value: "a\u0001"}]}}]`, "control character", false},
-		{"a header name that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: ["a b"]}}]`, `header "a b" is not a name`, false},
-		{"an empty header name", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [""]}}]`, `header "" is not a name`, false},
-		{"a redirect to two lines", `filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: "/a\nb"}}}]`, "requestRedirect.path.replaceFullPath", false},
-		{"a rewrite to a path with a space", `filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: "/a b"}}}]`, "urlRewrite.path.replacePrefixMatch", false},
+		{
+			"a line break in a header", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: X-A, value: "a\nb"}]}}]`,
+			"the value for header X-A has a line break", false,
+		},
+		{
+			"a control character in a header",
+			`filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: X-A, value: "a\u0001"}]}}]`, "control character",
+			false,
+		},
+		{
+			"a header name that is none", `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: ["a b"]}}]`,
+			`header "a b" is not a name`, false,
+		},
+		{
+			"an empty header name", `filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [""]}}]`,
+			`header "" is not a name`, false,
+		},
+		{
+			"a redirect to two lines",
+			`filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: "/a\nb"}}}]`,
+			"requestRedirect.path.replaceFullPath", false,
+		},
+		{
+			"a rewrite to a path with a space",
+			`filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: "/a b"}}}]`,
+			"urlRewrite.path.replacePrefixMatch", false,
+		},
 		{"a header of CORS that is none", `filters: [{type: CORS, cors: {allowHeaders: ["a b"]}}]`, `filter CORS: header "a b"`, false},
-		{"a cookie with a semicolon", `sessionPersistence: {type: Cookie, cookie: {name: a, path: "/;Domain=x"}}`, "sessionPersistence.cookie.path", false},
+		{
+			"a cookie with a semicolon", `sessionPersistence: {type: Cookie, cookie: {name: a, path: "/;Domain=x"}}`,
+			"sessionPersistence.cookie.path", false,
+		},
 		{"a cookie name that is none", `sessionPersistence: {type: Cookie, cookie: {name: "a;b"}}`, "sessionPersistence.cookie.name", false},
-		{"a header of a session that is none", `sessionPersistence: {type: Header, header: {name: "a b"}}`, "sessionPersistence.header.name", false},
+		{
+			"a header of a session that is none", `sessionPersistence: {type: Header, header: {name: "a b"}}`, "sessionPersistence.header.name",
+			false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,8 +114,8 @@ func TestWhatEnvoyWouldRefuse(t *testing.T) {
 	}
 }
 
-// TestARuleThatGuardsIsClosedWhereItsMatchCanNotBeRead has a wider route beside one whose only rule asks for an authorization.
-func TestARuleThatGuardsIsClosedWhereItsMatchCanNotBeRead(t *testing.T) {
+// TestARuleThatGuardsIsClosedWhereItsMatchCannotBeRead has a wider route beside one whose only rule asks for an authorization.
+func TestARuleThatGuardsIsClosedWhereItsMatchCannotBeRead(t *testing.T) {
 	t.Parallel()
 	const guard = `filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], backendRefs: [{name: one, port: 80}]`
 	wide := httpRoute("wide", "1", "  rules: [{backendRefs: [{name: two, port: 80}]}]")
@@ -102,8 +144,13 @@ func TestARuleThatGuardsIsClosedWhereItsMatchCanNotBeRead(t *testing.T) {
 
 func TestWebSocketsAreStreams(t *testing.T) {
 	t.Parallel()
-	service := "kind: Service\nmetadata: {namespace: infra, name: s}\nspec: {ports: [{port: 80, appProtocol: kubernetes.io/ws}, {port: 81}]}\n---\n"
-	f := newFixture(t, "l:80:", service+httpRoute("r", "1", "  rules: [{backendRefs: [{name: s, port: 80}]}, {backendRefs: [{name: s, port: 81}]}]"))
+	service := "kind: Service\nmetadata: {namespace: infra, name: s}\nspec: {ports: [{port: 80, appProtocol: kubernetes.io/ws}, {port: " +
+		"81}]}\n---\n"
+	f := newFixture(
+		t,
+		"l:80:",
+		service+httpRoute("r", "1", "  rules: [{backendRefs: [{name: s, port: 80}]}, {backendRefs: [{name: s, port: 81}]}]"),
+	)
 	r, _ := f.routes.Get(nil, "HTTPRoute/infra/r")
 	if !r.Rules[0].Forward.Streams || r.Rules[1].Forward.Streams {
 		t.Errorf("rules: %+v", r.Rules)

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,32 +9,38 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 )
 
 // Findings is what is known of a route only once hosts and backends are: nothing that proxies are sent depends on it.
 type Findings struct {
 	// Refused says why there is no connection to a backend, nil if there is.
-	Refused func(backend string) *refs.Problem
+	Refused func(backend ir.Backend) *refs.Problem
 	// Idle says whether a backend has no endpoint that is ready.
-	Idle func(backend string) bool
+	Idle func(backend ir.Backend) bool
 	// CutTo is how many endpoints of a backend are served if it has more, zero if all are.
-	CutTo func(backend string) int
-	// Shadows are the rules of the route that get no requests, by [VirtualHostKey].
-	Shadows map[string][]ir.Shadow
+	CutTo func(backend ir.Backend) int
+	// Policies has the policies above the rules at a listener; nil for none.
+	Policies func(listener ir.ListenerID) *inherit.Layer
+	// Shadows are the rules of the route that get no requests, by virtual host.
+	Shadows map[ir.HostID][]ir.Shadow
 }
 
 // Report is the outcome of the route with what was found added.
 func (r Resolved) Report(f Findings) outcome.Route {
 	refused, notes := r.backendProblems(f)
-	if len(refused) == 0 && len(notes) == 0 && len(f.Shadows) == 0 {
+	if len(refused) == 0 && len(notes) == 0 && len(f.Shadows) == 0 && !r.hasSettings() && !slices.ContainsFunc(r.Rules, answers) {
 		return r.Outcome
 	}
 	o := r.Outcome
+	o.RateLimited = slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Policy.RateLimited() })
 	o.Parents = slices.Clone(o.Parents)
 	for i := range o.Parents {
 		parent := &o.Parents[i]
+		parent.Conditions = r.reject(i, f.Policies, parent.Conditions)
 		parent.Conditions = slices.Clone(parent.Conditions)
 		for j := range parent.Conditions {
 			condition := &parent.Conditions[j]
@@ -59,24 +66,23 @@ func (r Resolved) backendProblems(f Findings) (refused []refs.Problem, notes []s
 			refused = append(refused, refs.Problem{Reason: problem.Reason, Message: fmt.Sprintf("%s: %s", u.place, problem.Message)})
 			continue
 		}
-		backend, ok := ir.ParseBackend(u.backend)
-		if !ok {
-			continue
-		}
-		kind := "Service"
-		if backend.XBackend {
-			kind = "XBackend"
-		}
 		if f.Idle(u.backend) {
-			notes = append(notes, fmt.Sprintf("%s: %s %s has no ready endpoints, so requests are answered 503; see its pods and its selector",
-				u.place, kind, backend.Object))
+			notes = append(notes, fmt.Sprintf("%s: %s %s has no ready endpoints, so requests are answered 503; see %s",
+				u.place, u.backend.Kind, u.backend.Object, causeOfIdleness(u.backend.Kind)))
 		}
 		if most := f.CutTo(u.backend); most > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %s %s has more endpoints than the %d that are served; spread them over several Services, "+
-				"or ask the operator for more (limit endpoints)", u.place, kind, backend.Object, most))
+				"or ask the operator for more (limit %s)", u.place, u.backend.Kind, u.backend.Object, most, limits.NameEndpoints))
 		}
 	}
 	return refused, notes
+}
+
+func causeOfIdleness(kind ir.BackendKind) string {
+	if kind == ir.KindServiceImport {
+		return "the Services that clusters export, and their pods"
+	}
+	return "its pods and its selector"
 }
 
 // secures says whether proxies make the connections of a route for a parent themselves, and not pass on encrypted ones.
@@ -90,7 +96,7 @@ func (r Resolved) attachmentsOf(parent int) []Attachment {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
-		return !slices.Contains(r.listeners[parent], ListenerKey(a.Gateway, a.Listener))
+		return !slices.Contains(r.listeners[parent], a.ID())
 	})
 }
 
@@ -119,22 +125,21 @@ func mention(condition *outcome.Condition, notes []string) {
 }
 
 // shadowed says of rules that other rules leave them no requests at a parent.
-func (r Resolved) shadowed(parent int, shadows map[string][]ir.Shadow) []string {
+func (r Resolved) shadowed(parent int, shadows map[ir.HostID][]ir.Shadow) []string {
 	if len(shadows) == 0 {
 		return nil
 	}
-	var hosts []string
-	domains := map[string]string{}
+	var hosts []ir.HostID
 	for _, a := range r.attachmentsOf(parent) {
-		if _, replaced := r.Instead[a.Gateway]; replaced || a.Table == "" {
+		if _, replaced := r.Instead[a.Gateway]; replaced || a.Table.IsZero() {
 			continue
 		}
 		for _, h := range a.Hosts {
-			key := VirtualHostKey(a.Table, h.Domain)
-			hosts, domains[key] = append(hosts, key), h.Domain
+			hosts = append(hosts, a.Table.Host(h.Domain))
 		}
 	}
-	hosts = unique(hosts)
+	hosts = distinct(hosts)
+	slices.SortFunc(hosts, func(a, b ir.HostID) int { return cmp.Compare(a.String(), b.String()) })
 	var notes []string
 	for start := 0; start < len(r.Rules); {
 		end := start + 1
@@ -143,9 +148,9 @@ func (r Resolved) shadowed(parent int, shadows map[string][]ir.Shadow) []string 
 		}
 		var at []string
 		var by ir.Shadow
-		for _, key := range hosts {
-			if first, all := shadowOf(r.Rules[start:end], shadows[key]); all {
-				at, by = append(at, domains[key]), first
+		for _, host := range hosts {
+			if first, all := shadowOf(r.Rules[start:end], shadows[host]); all {
+				at, by = append(at, host.Domain), first
 			}
 		}
 		if len(at) > 0 {

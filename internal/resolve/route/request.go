@@ -7,6 +7,8 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/expression"
+	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -30,8 +32,10 @@ type requestRule struct {
 	filters  []gwv1.HTTPRouteFilter
 	backends []backendRef
 	sessions *gwv1.SessionPersistence
-	// complete adds what only one of the kinds has. Of what can not be served it returns a message.
-	complete func(forward *ir.Forward) string
+	// name is by which policies target the rule, empty if it has none.
+	name string
+	// complete adds what only one of the kinds has. Of what cannot be served it returns a message.
+	complete func(a *action) string
 }
 
 func (r requestRule) segmentsOf(match int) []string {
@@ -49,24 +53,44 @@ func (in Inputs) requests(v *store.View, route requestRoute) Resolved {
 		return Resolved{}
 	}
 	name := ir.Name{Namespace: namespace, Name: route.meta.Name}
-	w := &verdicts{rules: len(route.rules)}
-	r := &resolver{in: in, view: v, verdicts: w, protocol: route.protocol, from: refs.Origin{Kind: kind, Namespace: namespace}, expressions: expressions{limits: in.Objects.Limits}}
+	w := &ruleProblems{rules: len(route.rules)}
+	target, _ := inherit.RouteTarget(store.KindKey(route.kind, name.String()), "")
+	r := &resolver{
+		layers: in.policiesOf(v, route.kind, name), target: target,
+		in: in, view: v, problems: w, protocol: route.protocol, from: refs.Origin{Kind: kind, Namespace: namespace},
+		expressions: expressions{expression.Budget{Limits: in.Objects.Limits}},
+	}
 	resolved := Resolved{Kind: kind, Name: name, Created: route.meta.CreationTimestamp.Unix()}
 	for i, rule := range route.rules {
 		resolved.Rules = append(resolved.Rules, r.rule(fmt.Sprintf("%s/%s/%d", kind, name, i), i, rule)...)
 	}
-	resolved.Expressions = r.expressions.size
+	resolved.Expressions, resolved.rejected = r.expressions.Size(), r.rejected
 	return w.finish(resolved, b, route.meta.Generation)
 }
 
 func (r *resolver) rule(name string, index int, rule requestRule) []Rule {
-	r.verdicts.at.rule = index
+	r.problems.at.rule = index
 	a, message := r.action(rule.filters, rule.backends)
 	if message == "" && a.forward != nil {
-		message = rule.complete(a.forward)
+		message = rule.complete(&a)
+	}
+	if message == "" {
+		message = r.besidePicker(rule, &a)
 	}
 	if message == "" {
 		message = keepSessions(rule.sessions, name, &a)
+	}
+	if message == "" {
+		message = checkCombinations(rule, a)
+	}
+	if message == "" {
+		rule = rule.withCookies(a.cookies)
+	}
+	if message == "" {
+		message = r.inherit(rule.name, &a)
+	}
+	if a.forward != nil {
+		a.destination = a.destination.WithCredential(a.credential)
 	}
 	return r.rules(name, index, rule, a, message)
 }

@@ -20,26 +20,34 @@ type Resolved struct {
 	Rules []Rule
 	// Expressions is how many instructions its regular expressions compile to.
 	Expressions int
-	// Stream is where a route that forwards whole connections sends them. It has no Rules.
-	Stream *ir.Stream
-	// Backends are the names of the backends it uses, sorted.
-	Backends []string
+	// Stream is where a route that forwards whole connections sends them. It has no Rules. Destination has the settings of policies for these
+	// connections; nil for none.
+	Stream      *ir.Stream
+	Destination *ir.DestinationLayer `json:",omitempty"`
+	// Backends are the backends that it uses, sorted.
+	Backends []ir.Backend
 	Outcome  outcome.Route
 	// Refused says that no rule can be served. The rules are there, and answer errors.
 	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
-	// listeners has, for each parent of the outcome, the listeners that take the route, as [ListenerKey].
-	listeners [][]string
+	// listeners has, for each parent of the outcome, the listeners that accept the route.
+	listeners [][]ir.ListenerID
 	// uses are the backends by the rules that refer to them, and missing the Services that do not exist, as `namespace/name`, sorted.
 	uses    []use
 	missing []string
+	// imports are the InferencePoolImports that rules refer to, as `namespace/name`, sorted.
+	imports []string
+	// rejected are the rules that policies on the route reject.
+	rejected []Rejected
 }
 
 // Rule is one match of one rule, with what precedence needs to know.
 type Rule struct {
 	ir.Rule
-	rank rank
+	// Destination has the settings of policies on the rule, or its route, for connections to backends; nil for none.
+	Destination *ir.DestinationLayer `json:",omitempty"`
+	rank        rank
 }
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.
@@ -47,11 +55,13 @@ type Attachment struct {
 	// Gateway is `namespace/name`, and Listener the ID of one of its listeners.
 	Gateway  string
 	Listener string
-	// Table is empty where whole connections are forwarded.
-	Table string
+	// Table is zero where whole connections are forwarded.
+	Table ir.TableID
 	// Passthrough says that connections stay encrypted on their way to the backend.
 	Passthrough bool
 	Hosts       []Host
+	// Destination has the settings of policies on the listener for connections to backends; nil for none.
+	Destination *ir.DestinationLayer `json:",omitempty"`
 }
 
 // Host is a hostname that a route has on a listener.
@@ -62,54 +72,47 @@ type Host struct {
 	Original string
 }
 
-// ListenerKey names a listener in an index.
-func ListenerKey(gateway, listener string) string { return gateway + "|" + listener }
-
-// HostKey names a domain of a listener in an index.
-func HostKey(gateway, listener, domain string) string { return gateway + "|" + listener + "|" + domain }
-
-// VirtualHostKey names a domain of a route table in an index.
-func VirtualHostKey(table, domain string) string { return table + "|" + domain }
-
-// BackendKey names a backend that a Gateway uses in an index.
-func BackendKey(gateway, backend string) string { return gateway + "|" + backend }
-
-// ListenerKeys are the listeners the route attaches to.
-func (r Resolved) ListenerKeys() []string {
-	keys := make([]string, 0, len(r.Attachments))
-	for _, a := range r.Attachments {
-		keys = append(keys, ListenerKey(a.Gateway, a.Listener))
-	}
-	return keys
+// ID is the listener.
+func (a Attachment) ID() ir.ListenerID {
+	return ir.ListenerID{Gateway: a.Gateway, Listener: a.Listener}
 }
 
-// HostKeys are the domains of listeners the route has rules for.
-func (r Resolved) HostKeys() []string {
-	var keys []string
-	for _, served := range r.parts() {
+// Listeners are those that the route attaches to.
+func (r Resolved) Listeners() []ir.ListenerID {
+	list := make([]ir.ListenerID, 0, len(r.Attachments))
+	for _, a := range r.Attachments {
+		list = append(list, a.ID())
+	}
+	return list
+}
+
+// Domains are the domains of listeners the route has rules for, each once.
+func (r Resolved) Domains() []ir.DomainID {
+	var list []ir.DomainID
+	for served := range r.parts() {
 		for _, a := range served.Attachments {
 			for _, h := range a.Hosts {
-				keys = append(keys, HostKey(a.Gateway, a.Listener, h.Domain))
+				list = append(list, a.ID().Domain(h.Domain))
 			}
 		}
 	}
-	return unique(keys)
+	return distinct(list)
 }
 
-// VirtualHostKeys are the domains of route tables the route has rules for.
-func (r Resolved) VirtualHostKeys() []string {
-	var keys []string
-	for _, served := range r.parts() {
+// VirtualHosts are those that the route has rules for, each once.
+func (r Resolved) VirtualHosts() []ir.HostID {
+	var list []ir.HostID
+	for served := range r.parts() {
 		for _, a := range served.Attachments {
-			if a.Table == "" {
+			if a.Table.IsZero() {
 				continue
 			}
 			for _, h := range a.Hosts {
-				keys = append(keys, VirtualHostKey(a.Table, h.Domain))
+				list = append(list, a.Table.Host(h.Domain))
 			}
 		}
 	}
-	return unique(keys)
+	return distinct(list)
 }
 
 // needs is what proxies need for the rules, or for the connections.
@@ -121,40 +124,97 @@ func (r Resolved) needs() *ir.Needs {
 	return needs
 }
 
-// BackendKeys are the backends that each Gateway needs for the route.
-func (r Resolved) BackendKeys() []string {
-	var keys []string
-	for _, served := range r.parts() {
+// GatewayBackends are the backends that each Gateway needs for the route, each once.
+func (r Resolved) GatewayBackends() []ir.GatewayBackend {
+	var list []ir.GatewayBackend
+	for served := range r.parts() {
 		for _, a := range served.Attachments {
 			for _, b := range served.backendsAt(a) {
-				keys = append(keys, BackendKey(a.Gateway, b))
+				list = append(list, ir.GatewayBackend{Gateway: a.Gateway, Backend: b})
 			}
 		}
 	}
-	return unique(keys)
+	return distinct(list)
 }
 
-// BackendNames are the backends that any Gateway needs for the route.
-func (r Resolved) BackendNames() []string {
-	var names []string
-	for _, served := range r.parts() {
-		for _, a := range served.Attachments {
-			names = append(names, served.backendsAt(a)...)
+// GatewayCredentials are the credentials that each Gateway needs for the route, each once. Most routes need none.
+func (r Resolved) GatewayCredentials() []ir.GatewaySecret {
+	var list []ir.GatewaySecret
+	for served := range r.parts() {
+		var names []string
+		for i := range served.Rules {
+			if policy := served.Rules[i].Policy; policy != nil && policy.OIDC != nil {
+				names = append(names, ir.NeedsOf(policy).Credentials()...)
+			}
+			if layer := served.Rules[i].Destination; layer != nil {
+				names = append(names, ir.NeedsOf(&layer.Settings).Credentials()...)
+			}
+		}
+		for _, name := range unique(names) {
+			for _, a := range served.Attachments {
+				list = append(list, ir.GatewaySecret{Gateway: a.Gateway, Secret: name})
+			}
 		}
 	}
-	return unique(names)
+	return distinct(list)
 }
 
-func (r Resolved) backendsAt(a Attachment) []string {
-	if !a.Passthrough {
-		return r.Backends
+// AllBackends are the backends that any Gateway needs for the route, each once.
+func (r Resolved) AllBackends() []ir.Backend {
+	var list []ir.Backend
+	for served := range r.parts() {
+		for _, a := range served.Attachments {
+			list = append(list, served.backendsAt(a)...)
+			if served.varies(a) {
+				// What is known of a backend is known of its variants.
+				list = append(list, served.plainBackendsAt(a)...)
+			}
+		}
 	}
-	names := make([]string, 0, len(r.Backends))
-	for _, b := range r.Backends {
-		names = append(names, ir.PassthroughName(b))
-	}
-	return names
+	return distinct(list)
 }
+
+func (r Resolved) backendsAt(a Attachment) []ir.Backend {
+	if r.varies(a) {
+		return passing(a, r.variantsAt(a))
+	}
+	return r.plainBackendsAt(a)
+}
+
+// plainBackendsAt are the backends without their variants.
+func (r Resolved) plainBackendsAt(a Attachment) []ir.Backend { return passing(a, r.Backends) }
+
+func passing(a Attachment, backends []ir.Backend) []ir.Backend {
+	if !a.Passthrough {
+		return backends
+	}
+	list := make([]ir.Backend, 0, len(backends))
+	for _, b := range backends {
+		list = append(list, b.Passthrough())
+	}
+	return list
+}
+
+// distinct keeps the first of equal elements. Most lists have few.
+func distinct[T comparable](list []T) []T {
+	if len(list) < manyElements {
+		kept := list[:0:0]
+		for _, element := range list {
+			if !slices.Contains(kept, element) {
+				kept = append(kept, element)
+			}
+		}
+		return kept
+	}
+	seen := make(map[T]struct{}, len(list))
+	return slices.DeleteFunc(list, func(element T) bool {
+		_, twice := seen[element]
+		seen[element] = struct{}{}
+		return twice
+	})
+}
+
+const manyElements = 8
 
 func unique[T cmp.Ordered](list []T) []T {
 	slices.Sort(list)

@@ -14,8 +14,8 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
-// keepSessions gives each backend of a rule that forwards a session, unless it brings its own. GEP-1619: for every request the weights choose
-// the backend, and only then the session the endpoint, so with several backends a client has a session with each.
+// keepSessions gives each backend of a rule that forwards a session, unless it brings its own. GEP-1619: for every request the weights
+// choose the backend, and only then the session the endpoint, so with several backends a client has a session with each.
 func keepSessions(s *gwv1.SessionPersistence, rule string, a *action) string {
 	if s == nil || a.forward == nil {
 		return ""
@@ -23,30 +23,31 @@ func keepSessions(s *gwv1.SessionPersistence, rule string, a *action) string {
 	several := len(a.forward.Backends) > 1
 	for i := range a.forward.Backends {
 		b := &a.forward.Backends[i]
-		if b.Session != nil || b.Backend == "" {
+		if b.Session != nil || b.Backend.IsZero() {
 			continue
 		}
 		// A rule that moves keeps its sessions, so its number is no part of their name.
-		resolved, message := session(s, path.Dir(rule)+"|"+b.Backend)
+		resolved, message := session(s, path.Dir(rule)+"|"+b.Backend.String())
 		if message != "" {
 			return message
 		}
 		if several && s.Cookie != nil && s.Cookie.Name != nil && resolved.Cookie != "" {
-			// One cookie can not hold the sessions of several backends. A header has to: clients know it by its name.
-			resolved.Cookie = string(*s.Cookie.Name) + "-" + digest(b.Backend)
+			// One cookie cannot hold the sessions of several backends. A header has to: clients know it by its name.
+			resolved.Cookie = string(*s.Cookie.Name) + "-" + digest(b.Backend.String())
 		}
 		b.Session = resolved
 	}
 	return ""
 }
 
-// backendSession is the session that an XBackend brings along, nil if none. A name is the XBackend's own: whoever refers to it shares its sessions.
+// backendSession is the session that an XBackend brings along, nil if none. A name is the XBackend's own: all that refer to it share
+// its sessions.
 func (r *resolver) backendSession(backend ir.Backend) (*ir.Session, string) {
 	object, ok := r.in.Objects.XBackends.Get(r.view, backend.Object.String())
 	if !ok || object.Spec.SessionPersistence == nil {
 		return nil, ""
 	}
-	s, message := session(object.Spec.SessionPersistence, backend.Target())
+	s, message := session(object.Spec.SessionPersistence, backend.Target().String())
 	if message != "" {
 		message = fmt.Sprintf("XBackend %s: %s", backend.Object, message)
 	}
@@ -57,7 +58,8 @@ func (r *resolver) backendSession(backend ir.Backend) (*ir.Session, string) {
 func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
 	if s.Type != nil && *s.Type == gwv1.HeaderBasedSessionPersistence {
 		if s.AbsoluteTimeout != nil {
-			return nil, "sessionPersistence.absoluteTimeout is not served for sessions in a header, which carries no time; remove it, or use a cookie of lifetimeType Permanent"
+			return nil, "sessionPersistence.absoluteTimeout is not served for sessions in a header, which carries no time; remove it, or use " +
+				"a cookie of lifetimeType Permanent"
 		}
 		name := sessionName(headerName(s.Header), owner)
 		return &ir.Session{Header: name}, header.CheckName("sessionPersistence.header.name", name)
@@ -82,7 +84,8 @@ func session(s *gwv1.SessionPersistence, owner string) (*ir.Session, string) {
 	case permanent:
 		result.Lifetime = *timeout
 	case timeout != nil:
-		return nil, "sessionPersistence.absoluteTimeout is not served for a cookie of lifetimeType Session, which carries no time; remove it, or set lifetimeType Permanent"
+		return nil, "sessionPersistence.absoluteTimeout is not served for a cookie of lifetimeType Session, which carries no time; remove " +
+			"it, or set lifetimeType Permanent"
 	}
 	return result, ""
 }

@@ -70,6 +70,8 @@ func prefixesOf(m ir.StringMatch) []string {
 		path = path[:strings.LastIndex(path, "/")+1]
 	case ir.Prefix, ir.Exact:
 		path = strings.TrimSuffix(path, "/") + "/"
+	case ir.Suffix:
+		path = ""
 	}
 	for i := 1; i < len(path); i++ {
 		if path[i] == '/' {
@@ -110,11 +112,11 @@ func keyOf(m ir.Match) matchKey {
 	if m.Path.Kind == ir.Prefix {
 		c.path.Value = strings.TrimSuffix(m.Path.Value, "/")
 	}
-	if m.Method == "" && len(m.Headers) == 0 && len(m.Query) == 0 {
+	if m.Method == "" && len(m.Headers) == 0 && len(m.Query) == 0 && m.Cookies == nil {
 		return c
 	}
 	var text strings.Builder
-	for _, part := range []string{m.Method, named(m.Headers), named(m.Query)} {
+	for _, part := range []string{m.Method, named(m.Headers), named(m.Query), named(m.Cookies.All())} {
 		text.WriteByte('\n')
 		text.WriteString(part)
 	}

@@ -48,10 +48,16 @@ func TestShadows(t *testing.T) {
 		{"an expression with a choice in a group", pathMatch(ir.Prefix, "/api"), pathMatch(ir.Regex, "/api/(a|b)"), true},
 		{"an expression under an exact path", pathMatch(ir.Exact, "/api"), pathMatch(ir.Regex, "/api/.*"), false},
 		{"the same expression", pathMatch(ir.Regex, "/a.*"), pathMatch(ir.Regex, "/a.*"), true},
-		{"a method that the first asks for too", withMethod(pathMatch(ir.Prefix, "/a"), "GET"), withMethod(pathMatch(ir.Regex, "/a/.*"), "GET"), true},
+		{
+			"a method that the first asks for too", withMethod(pathMatch(ir.Prefix, "/a"), "GET"),
+			withMethod(pathMatch(ir.Regex, "/a/.*"), "GET"), true,
+		},
 		{"a method that only the second asks for", pathMatch(ir.Prefix, "/a"), withMethod(pathMatch(ir.Regex, "/a/.*"), "GET"), true},
 		{"a method that only the first asks for", withMethod(pathMatch(ir.Prefix, "/a"), "GET"), pathMatch(ir.Regex, "/a/.*"), false},
-		{"the same headers in another order", withHeaders(pathMatch(ir.Prefix, "/a"), "x", "y"), withHeaders(pathMatch(ir.Prefix, "/a"), "y", "x"), true},
+		{
+			"the same headers in another order", withHeaders(pathMatch(ir.Prefix, "/a"), "x", "y"),
+			withHeaders(pathMatch(ir.Prefix, "/a"), "y", "x"), true,
+		},
 		{"other headers", withHeaders(pathMatch(ir.Prefix, "/a"), "x"), withHeaders(pathMatch(ir.Prefix, "/a"), "y"), false},
 		{"a rule for gRPC, which takes other requests too", forGRPC(pathMatch(ir.Prefix, "/a")), pathMatch(ir.Prefix, "/a"), true},
 		{"a rule for gRPC under a prefix", pathMatch(ir.Prefix, "/a"), forGRPC(pathMatch(ir.Exact, "/a/B")), true},

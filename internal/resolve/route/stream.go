@@ -7,6 +7,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/backend"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -17,8 +18,9 @@ type streamRoute struct {
 	meta      *metav1.ObjectMeta
 	common    gwv1.CommonRouteSpec
 	hostnames []gwv1.Hostname
-	// rules holds the backends of each rule.
+	// rules holds the backends of each rule, and name is that of the first.
 	rules    [][]gwv1.BackendRef
+	name     string
 	protocol ir.BackendProtocol
 }
 
@@ -29,10 +31,14 @@ func TLS(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	s := streamRoute{
-		kind: store.TLSRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, hostnames: route.Spec.Hostnames, protocol: ir.BackendTCP,
+		kind: store.TLSRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec,
+		hostnames: route.Spec.Hostnames, protocol: ir.BackendTCP,
 	}
-	for _, rule := range route.Spec.Rules {
+	for i, rule := range route.Spec.Rules {
 		s.rules = append(s.rules, rule.BackendRefs)
+		if i == 0 {
+			s.name = ruleName(rule.Name)
+		}
 	}
 	return in.stream(v, s)
 }
@@ -44,8 +50,11 @@ func TCP(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	s := streamRoute{kind: store.TCPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, protocol: ir.BackendTCP}
-	for _, rule := range route.Spec.Rules {
+	for i, rule := range route.Spec.Rules {
 		s.rules = append(s.rules, rule.BackendRefs)
+		if i == 0 {
+			s.name = ruleName(rule.Name)
+		}
 	}
 	return in.stream(v, s)
 }
@@ -57,8 +66,11 @@ func UDP(v *store.View, in Inputs, key string) Resolved {
 		return Resolved{}
 	}
 	s := streamRoute{kind: store.UDPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec, protocol: ir.BackendUDP}
-	for _, rule := range route.Spec.Rules {
+	for i, rule := range route.Spec.Rules {
 		s.rules = append(s.rules, rule.BackendRefs)
+		if i == 0 {
+			s.name = ruleName(rule.Name)
+		}
 	}
 	return in.stream(v, s)
 }
@@ -70,7 +82,7 @@ func (in Inputs) stream(v *store.View, s streamRoute) Resolved {
 		return Resolved{}
 	}
 	name := ir.Name{Namespace: s.meta.Namespace, Name: s.meta.Name}
-	w := &verdicts{rules: len(s.rules), answer: "they are left out"}
+	w := &ruleProblems{rules: len(s.rules), answer: "they are left out"}
 	from := refs.Origin{Kind: string(s.kind), Namespace: s.meta.Namespace}
 	stream := &ir.Stream{Route: fmt.Sprintf("%s/%s", s.kind, name)}
 	for i, rule := range s.rules {
@@ -81,15 +93,22 @@ func (in Inputs) stream(v *store.View, s streamRoute) Resolved {
 		for j, ref := range rule {
 			w.at = place{rule: i, index: j}
 			share := ir.StreamBackend{Weight: weight(ref)}
-			backend, problem := refs.Backend(v, in.Objects, from, ref.BackendObjectReference, s.protocol)
+			backend, problem := backend.Resolve(v, in.Objects, from, ref.BackendObjectReference, s.protocol)
 			if problem != nil {
 				w.unresolvedRef(problem)
 			} else {
-				share.Backend = backend.Name()
+				share.Backend = backend
 				w.used(share.Backend)
 			}
 			stream.Backends = append(stream.Backends, share)
 		}
+		if fallbackOf(v, in, stream.Backends) {
+			w.invalidRule(i, fmt.Sprintf("a %s has no failover, and one of its backends is a Backend with fallback; remove fallback", s.kind))
+		}
 	}
-	return w.finish(Resolved{Kind: string(s.kind), Name: name, Created: s.meta.CreationTimestamp.Unix(), Stream: stream}, b, s.meta.Generation)
+	resolved := Resolved{Kind: string(s.kind), Name: name, Created: s.meta.CreationTimestamp.Unix(), Stream: stream}
+	if layer := in.policiesOf(v, s.kind, name).Of(s.name); layer != nil {
+		resolved.Destination = layer.Destination
+	}
+	return w.finish(resolved, b, s.meta.Generation)
 }

@@ -5,32 +5,33 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// StreamKeys are the domains of listeners for which the route wants whole connections.
-func (r Resolved) StreamKeys() []string {
+// StreamDomains are the domains of listeners for which the route wants whole connections.
+func (r Resolved) StreamDomains() []ir.DomainID {
 	if r.Stream == nil {
 		return nil
 	}
-	return r.HostKeys()
+	return r.Domains()
 }
 
-// claim is what a route has to show for the connections of a domain: how specific its own hostname is, and its age.
-type claim struct {
+// streamCandidate is a route for the connections of a domain, with the specificity of its own hostname.
+type streamCandidate struct {
 	route    Resolved
 	original int
 }
 
-// before says whether a claim takes precedence over another.
-func (c claim) before(other claim) bool {
-	return cmp.Or(cmp.Compare(other.original, c.original), compareAge(c.route, other.route)) < 0
+// hasPrecedence reports whether a candidate takes precedence over another.
+func (c streamCandidate) hasPrecedence(other streamCandidate) bool {
+	return cmp.Or(cmp.Compare(other.original, c.original), comparePrecedence(c.route, other.route)) < 0
 }
 
-// outranked says of a route for whole connections at which listeners another gets all of them. It stays attached, as the standard asks, so its
-// Accepted condition says it in words.
-func (c Contest) outranked(v *store.View, key string, r Resolved) Resolved {
-	winners := map[string]string{}
+// lowerPrecedence reports in the Accepted condition of a route for whole connections the listeners where another route gets all of them.
+// The route stays attached, as the standard asks.
+func (c ConflictResolver) lowerPrecedence(v *store.View, key string, r Resolved) Resolved {
+	winners := map[ir.ListenerID]string{}
 	for _, a := range r.Attachments {
 		first := ""
 		for _, h := range a.Hosts {
@@ -42,7 +43,7 @@ func (c Contest) outranked(v *store.View, key string, r Resolved) Resolved {
 			first = cmp.Or(first, winner)
 		}
 		if first != "" {
-			winners[ListenerKey(a.Gateway, a.Listener)] = first
+			winners[a.ID()] = first
 		}
 	}
 	if len(winners) == 0 {
@@ -50,26 +51,26 @@ func (c Contest) outranked(v *store.View, key string, r Resolved) Resolved {
 	}
 	r.Outcome.Parents = slices.Clone(r.Outcome.Parents)
 	for i, listeners := range r.listeners {
-		lost := slices.DeleteFunc(slices.Clone(listeners), func(l string) bool { return winners[l] == "" })
+		lost := slices.DeleteFunc(slices.Clone(listeners), func(l ir.ListenerID) bool { return winners[l] == "" })
 		if len(lost) == 0 {
 			continue
 		}
 		parent := &r.Outcome.Parents[i]
 		parent.Conditions = slices.Clone(parent.Conditions)
-		parent.Conditions[0].Message += fmt.Sprintf(", but at %d of %d listeners it gets no connections: %s takes precedence, having a more specific hostname, "+
-			"being older, or first by name; remove one of the two", len(lost), len(listeners), winners[lost[0]])
+		parent.Conditions[0].Message += fmt.Sprintf(", but at %d of %d listeners it gets no connections: %s takes precedence, having a "+
+			"more specific hostname, being older, or first by name; remove one of the two", len(lost), len(listeners), winners[lost[0]])
 	}
 	return r
 }
 
 // streamWinner is the key of a route that gets the connections of a domain instead, or empty.
-func (c Contest) streamWinner(v *store.View, key string, r Resolved, at Attachment, host Host) string {
-	best, winner := claim{route: r, original: specificity(host.Original)}, ""
-	for _, other := range c.ByStream.Keys(v, HostKey(at.Gateway, at.Listener, host.Domain)) {
+func (c ConflictResolver) streamWinner(v *store.View, key string, r Resolved, at Attachment, host Host) string {
+	best, winner := streamCandidate{route: r, original: specificity(host.Original)}, ""
+	for _, other := range c.ByStream.Keys(v, at.ID().Domain(host.Domain)) {
 		o, _ := c.Routes.Get(v, other)
 		for _, h := range o.hostsAt(at.Gateway, at.Listener) {
-			theirs := claim{route: o, original: specificity(h.Original)}
-			if other != key && h.Domain == host.Domain && theirs.before(best) {
+			theirs := streamCandidate{route: o, original: specificity(h.Original)}
+			if other != key && h.Domain == host.Domain && theirs.hasPrecedence(best) {
 				best, winner = theirs, other
 			}
 		}

@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/expression"
 	"github.com/gatewright/gatewright/internal/resolve/header"
 )
 
@@ -34,7 +36,7 @@ const (
 // always is a condition on a header that every request meets.
 var always = ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Kind: ir.Regex, Value: anyValue}}
 
-// meant is a match for all that a match which can not be read may mean, in a place no later than its own: all conditions that can be read
+// meant is a match for all that a match which cannot be read may mean, in a place no later than its own: all conditions that can be read
 // stay, and of the others a header or parameter has to be there, or a path has to begin as its expression does. segments are the
 // expressions for service and method that the path of a GRPCRoute consists of. It is false for a path that no request can have.
 func (e *expressions) meant(m ir.Match, segments []string) (ir.Match, bool) {
@@ -48,26 +50,32 @@ func (e *expressions) meant(m ir.Match, segments []string) (ir.Match, bool) {
 		wide.Headers = append(wide.Headers, e.orAny(h))
 	}
 	for _, q := range m.Query {
-		if q.Name == "" {
+		if q.Name == "" || !utf8.ValidString(q.Name) {
 			wide.Headers = append(wide.Headers, always)
 			continue
 		}
 		wide.Query = append(wide.Query, e.orAny(q))
 	}
+	if m.Cookies != nil {
+		wide.Cookies = &ir.CookieMatches{}
+		for _, c := range m.Cookies.List {
+			wide.Cookies.List = append(wide.Cookies.List, e.orAny(c))
+		}
+	}
 	// What took the place of expressions beyond the limit of the route is small.
-	fresh := expressions{limits: e.limits}
+	fresh := expressions{expression.Budget{Limits: e.Limits}}
 	return wide, checkPathMatch(wide.Path) == "" && fresh.checkPath(wide.Path) == ""
 }
 
 func (e *expressions) orAny(m ir.NamedMatch) ir.NamedMatch {
-	if m.Kind == ir.Regex && e.take(m.Value) != nil {
-		m.Value = anyValue
+	if m.Kind == ir.Regex && (m.Value == "" || e.Take(m.Value) != nil) || !utf8.ValidString(m.Value) {
+		m.Kind, m.Value = ir.Regex, anyValue
 	}
 	return m
 }
 
 func (e *expressions) meantPath(m ir.StringMatch, segments []string) ir.StringMatch {
-	if m.Kind != ir.Regex || e.take(m.Value) == nil {
+	if m.Kind != ir.Regex || e.Take(m.Value) == nil {
 		return m
 	}
 	wide := beginsAs(m.Value)
@@ -75,7 +83,7 @@ func (e *expressions) meantPath(m ir.StringMatch, segments []string) ir.StringMa
 		wide = e.meantSegments(segments)
 	}
 	// The length of an expression counts for its place.
-	missing := min(len(m.Value), maxExpressionLength-len(anyLines)) - len(wide)
+	missing := min(len(m.Value), expression.MaxLength-len(anyLines)) - len(wide)
 	m.Value = strings.Repeat(anyLines, max(1, (missing+len(anyLines)-1)/len(anyLines))) + wide
 	return m
 }
@@ -87,11 +95,11 @@ func (e *expressions) meantSegments(segments []string) string {
 	for i, s := range segments {
 		wide[i] = "/" + beginsAs(s)
 		kept[i] = wide[i]
-		if e.take(s) == nil {
+		if e.Take(s) == nil {
 			kept[i] = "/(?:" + s + ")"
 		}
 	}
-	if fresh := (expressions{limits: e.limits}); fresh.take(strings.Join(kept, "")) != nil {
+	if fresh := (expressions{expression.Budget{Limits: e.Limits}}); fresh.Take(strings.Join(kept, "")) != nil {
 		return strings.Join(wide, "")
 	}
 	return strings.Join(kept, "")

@@ -14,8 +14,8 @@ const (
 	toTwo = `backendRefs: [{name: two, port: 80}]`
 )
 
-// TestAClosedMatchKeepsItsPlace has a rule that guards, whose match can not be read, beside an open one: what the first may mean is
-// never served by the second, and what it can not mean is.
+// TestAClosedMatchKeepsItsPlace has a rule that guards, whose match cannot be read, beside an open one: what the first may mean is
+// never served by the second, and what it cannot mean is.
 func TestAClosedMatchKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	const (

@@ -11,14 +11,14 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// VirtualHost collects the rules for one domain of one route table, key being a [VirtualHostKey]. They come from the listener that
+// VirtualHost collects the rules for one domain of one route table. They come from the listener that
 // is the most specific one for the domain, and from no other: a listener keeps what a wider one would take. Within it, a request that
 // the rules of the most specific route hostname do not match falls through to the next. Where proxies look each host up by itself, they do
 // so for exact hostnames; otherwise the rules of wider hostnames are repeated here.
-func (in Hosts) VirtualHost(v *store.View, key string) ir.VirtualHost {
-	table, domain, _ := strings.Cut(key, "|")
-	host := ir.VirtualHost{Table: table, Domain: domain}
-	listeners, _ := in.Tables.Get(v, table)
+func (in Hosts) VirtualHost(v *store.View, id ir.HostID) ir.VirtualHost {
+	domain := id.Domain
+	host := ir.VirtualHost{Table: id.Table, Domain: domain}
+	listeners, _ := in.Tables.Get(v, id.Table)
 	owner, ok := OwnerOf(listeners, domain)
 	if !ok {
 		return host
@@ -34,19 +34,31 @@ func (in Hosts) VirtualHost(v *store.View, key string) ir.VirtualHost {
 		domains = domains[:1]
 		host.FallsThrough = owner.Hostname != domain
 	}
-	list, beyond := hostBudget(in.candidates(v, GatewayOf(table), owner.ID, domains), *in.Limits)
+	list, beyond := hostBudget(in.candidates(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID}, domains), *in.Limits)
 	host.Beyond = beyond
+	above := in.above(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID})
+	if above.layer != nil {
+		host.Policy = above.layer.Request
+	}
 	for _, c := range list {
-		host.Rules = append(host.Rules, settle(c.rule, owner))
+		host.Rules = append(host.Rules, above.inherit(c.rule, withRedirectPort(c.rule, owner)))
 	}
 	host.Shadowed = shadows(host.Rules)
+	host = host.WithDatabases(owner.Databases)
+	if !owner.ByHost {
+		// The whole table is in a file that is no Secret.
+		return host.WithoutSecrets()
+	}
 	return host
 }
 
-// GatewayOf is the `namespace/name` of the Gateway that a route table belongs to.
-func GatewayOf(table string) string {
-	parts := strings.SplitN(table, "/", 3)
-	return parts[0] + "/" + parts[1]
+// above are the policies above the rules of a listener.
+func (in Hosts) above(v *store.View, listener ir.ListenerID) *upper {
+	u := &upper{}
+	if in.Policies != nil {
+		u.layer, _ = in.Policies.Get(v, listener)
+	}
+	return u
 }
 
 // OwnerOf finds, among the listeners of a table, the one whose hostname is the most specific that covers the domain.
@@ -78,15 +90,15 @@ type candidate struct {
 }
 
 // candidates are the rules of routes that have any of the domains on a listener, the first of which is the one they are for.
-func (in Hosts) candidates(v *store.View, gatewayKey, listener string, domains []string) []candidate {
+func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []string) []candidate {
 	var list []candidate
 	seen := map[string]bool{}
 	var repeats limits.Cutoff
 	if len(domains) > 1 {
-		repeats, _ = in.Repeats.Get(v, ListenerKey(gatewayKey, listener))
+		repeats, _ = in.Repeats.Get(v, listener)
 	}
 	for i, wide := range domains {
-		for _, key := range in.ByHost.Keys(v, HostKey(gatewayKey, listener, wide)) {
+		for _, key := range in.ByDomain.Keys(v, listener.Domain(wide)) {
 			if seen[key] {
 				continue
 			}
@@ -95,8 +107,8 @@ func (in Hosts) candidates(v *store.View, gatewayKey, listener string, domains [
 			if i > 0 && r.Excluded(repeats) {
 				continue
 			}
-			r = r.At(gatewayKey)
-			original := mostSpecific(r, gatewayKey, listener, domains[0])
+			r = r.At(listener.Gateway)
+			original := mostSpecific(r, listener, domains[0])
 			for i, rule := range r.Rules {
 				list = append(list, candidate{
 					rule: rule, original: original, created: r.Created, name: r.Name, position: i, route: key, expressions: r.Expressions,
@@ -118,10 +130,10 @@ func (in Hosts) candidates(v *store.View, gatewayKey, listener string, domains [
 }
 
 // mostSpecific is the specificity of the hostname by which a route takes part in a domain: its own, not what is left of it on the listener.
-func mostSpecific(r Resolved, gatewayKey, listener, domain string) int {
+func mostSpecific(r Resolved, listener ir.ListenerID, domain string) int {
 	best := 0
 	for _, a := range r.Attachments {
-		if a.Gateway != gatewayKey || a.Listener != listener {
+		if a.ID() != listener {
 			continue
 		}
 		for _, h := range a.Hosts {
@@ -133,8 +145,8 @@ func mostSpecific(r Resolved, gatewayKey, listener, domain string) int {
 	return best
 }
 
-// settle fills in what depends on the listener: the port that a redirect names.
-func settle(rule Rule, l gateway.ParentListener) ir.Rule {
+// withRedirectPort is a rule with what depends on the listener: the port that a redirect names.
+func withRedirectPort(rule Rule, l gateway.ParentListener) ir.Rule {
 	if rule.Redirect == nil {
 		return rule.Rule
 	}
@@ -150,7 +162,7 @@ func settle(rule Rule, l gateway.ParentListener) ir.Rule {
 		port = 0
 	}
 	redirect.Port = port
-	settled := rule.Rule
-	settled.Redirect = &redirect
-	return settled
+	complete := rule.Rule
+	complete.Redirect = &redirect
+	return complete
 }

@@ -24,57 +24,91 @@ const (
 	bufferLimit = 32 * 1024
 )
 
-// Way is what is to be known of the connections to a backend beside its name.
-type Way struct {
-	// TLS is nil for plain text.
-	TLS *ir.BackendTLS
-	// Budget limits retries, nil for the default.
-	Budget *ir.RetryBudget
-	// Hostname is where a backend outside the cluster is; empty for one with endpoints.
+// Options are what a cluster depends on beside the identity of its backend.
+type Options struct {
+	// Policy has the settings of the connections, nil for the defaults.
+	Policy *ir.DestinationPolicy
+	// Hostname is the DNS name of a backend outside the cluster; empty for one with endpoints.
 	Hostname string
-	// DeniedAddresses are where Hostname may not lead, beside those that are always denied.
+	// Fixed are the endpoints that a Backend lists; none for any other.
+	Fixed []ir.FixedEndpoint
+	// DeniedAddresses are those that a name must not resolve to, beside those that are always denied.
 	DeniedAddresses []netip.Prefix
 	// Families are those of the cluster's pods, and so of the proxies.
 	Families ir.Families
+	// Picked says that an endpoint picker chooses the endpoints.
+	Picked bool
 }
 
 // Cluster is the way to one backend. It depends on nothing else, so that it is nearly as stable as its name.
-func Cluster(b ir.Backend, way Way) *clusterv3.Cluster {
-	c := plain(b)
-	limitRetries(c, way.Budget)
-	if b.Protocol != ir.BackendUDP {
-		noticeSilence(c, patienceWith(b.Protocol, way.Hostname != ""))
+func Cluster(b ir.Backend, o Options) *clusterv3.Cluster {
+	policy := o.Policy
+	if policy == nil {
+		policy = &ir.DestinationPolicy{}
 	}
-	if way.Hostname != "" {
+	if b.Kind == ir.KindFailover {
+		return failover(b, policy.Settings)
+	}
+	c := base(b)
+	setRetryBudget(c, policy.RetryBudget)
+	if b.Protocol != ir.BackendUDP && !hasSocket(o.Fixed) {
+		setTCPTimeouts(c, tcpTimeoutsFor(b.Protocol, o.Hostname != "" || len(o.Fixed) > 0))
+		c.OutlierDetection = defaultOutlierDetection()
+	}
+	if o.Hostname != "" {
 		c.ConnectTimeout = durationpb.New(farConnectTimeout)
-		external(c, way.Hostname, b.Port, way.Families.First())
-		denyAddresses(c, b.Protocol, way.DeniedAddresses)
+		external(c, o.Hostname, b.Port, o.Families.First(), policy.Settings)
+	}
+	setHTTPOptions(c, b.Protocol, o, policy.Settings)
+	if len(o.Fixed) > 0 {
+		c.ConnectTimeout = durationpb.New(farConnectTimeout)
+		fixed(c, o.Fixed, o.Families.First(), policy.Settings)
 	}
 	switch {
-	case way.TLS == nil:
-	case way.TLS.Refused:
-		deadEnd(c)
+	case policy.TLS == nil && b.Kind == ir.KindBackend && len(o.Fixed) == 0:
+		failClosed(c)
+	case policy.TLS == nil:
+	case policy.TLS.FailClosed:
+		failClosed(c)
 	default:
 		c.ConnectTimeout = durationpb.New(farConnectTimeout)
-		c.TransportSocket = upstreamTLS(b.Protocol, way.TLS)
+		c.TransportSocket = upstreamTLS(b.Protocol, policy.TLS)
+		nameOfRequest(c, b.Protocol, policy.TLS)
+	}
+	applySettings(c, b, o, policy)
+	if o.Picked {
+		c.LoadBalancingPolicy = picked(policy.Settings)
 	}
 	return c
 }
 
-// deadEnd takes away every endpoint, whatever Kubernetes says of them: requests are answered 503 and no byte leaves the proxy.
-func deadEnd(c *clusterv3.Cluster) {
+// setHTTPOptions says how HTTP is spoken to a backend that speaks it.
+func setHTTPOptions(c *clusterv3.Cluster, protocol ir.BackendProtocol, o Options, s *ir.DestinationSettings) {
+	if !isHTTP(protocol) {
+		return
+	}
+	options := httpOptions(protocol)
+	if o.Hostname != "" || len(o.Fixed) > 0 && o.Fixed[0].Name != "" {
+		denyAddresses(options, o.DeniedAddresses)
+	}
+	applyHTTPSettings(options, s)
+	c.TypedExtensionProtocolOptions = map[string]*anypb.Any{wire.HTTPProtocolOptions: wire.Any(options)}
+}
+
+// failClosed removes every endpoint, whatever Kubernetes says of them: requests are answered 503 and no byte leaves the proxy.
+func failClosed(c *clusterv3.Cluster) {
 	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 	c.EdsClusterConfig = nil
 	c.LoadAssignment = &endpointv3.ClusterLoadAssignment{ClusterName: c.GetName()}
 }
 
-func plain(b ir.Backend) *clusterv3.Cluster {
-	c := &clusterv3.Cluster{
-		Name:                 b.Name(),
+func base(b ir.Backend) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name:                 b.String(),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
 		EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{
 			EdsConfig:   wire.ADS(),
-			ServiceName: b.EndpointsName(),
+			ServiceName: b.Endpoints().String(),
 		},
 		ConnectTimeout:                durationpb.New(connectTimeout),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
@@ -87,8 +121,4 @@ func plain(b ir.Backend) *clusterv3.Cluster {
 		// Kubernetes says when an endpoint is gone; a proxy that has its own opinion would keep sending to it.
 		IgnoreHealthOnHostRemoval: true,
 	}
-	if _, http := alpn[b.Protocol]; http {
-		c.TypedExtensionProtocolOptions = map[string]*anypb.Any{httpOptionsName: wire.Any(httpOptions(b.Protocol))}
-	}
-	return c
 }

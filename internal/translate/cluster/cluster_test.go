@@ -28,7 +28,7 @@ func TestCluster(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8080, Protocol: tt.protocol}
-			got := cluster.Cluster(b, cluster.Way{})
+			got := cluster.Cluster(b, cluster.Options{})
 			prototest.Valid(t, got)
 			if got.GetName() != tt.wantName {
 				t.Errorf("name is %q, want %q", got.GetName(), tt.wantName)
@@ -46,7 +46,7 @@ func TestCluster(t *testing.T) {
 			if (explicit.GetHttp2ProtocolOptions() != nil) != tt.http2 || (explicit.GetHttpProtocolOptions() != nil) == tt.http2 {
 				t.Errorf("protocol is %v", explicit)
 			}
-			if !proto.Equal(got, cluster.Cluster(b, cluster.Way{})) {
+			if !proto.Equal(got, cluster.Cluster(b, cluster.Options{})) {
 				t.Error("the same backend gave another cluster")
 			}
 		})
@@ -61,17 +61,29 @@ func TestLimits(t *testing.T) {
 		protocol ir.BackendProtocol
 		want     map[corev3.RoutingPriority]uint32
 	}{
-		{"copies of requests take nothing from requests", ir.BackendHTTP1, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000, corev3.RoutingPriority_HIGH: 10000}},
-		{"HTTP/2 has the same", ir.BackendHTTP2, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000, corev3.RoutingPriority_HIGH: 10000}},
+		{
+			"copies of requests take nothing from requests", ir.BackendHTTP1,
+			map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000, corev3.RoutingPriority_HIGH: 10000},
+		},
+		{
+			"HTTP/2 has the same", ir.BackendHTTP2,
+			map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000, corev3.RoutingPriority_HIGH: 10000},
+		},
 		{"connections have no priority", ir.BackendTCP, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000}},
-		{"sessions of datagrams are limited as connections", ir.BackendUDP, map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000}},
+		{
+			"sessions of datagrams are limited as connections", ir.BackendUDP,
+			map[corev3.RoutingPriority]uint32{corev3.RoutingPriority_DEFAULT: 10000},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := map[corev3.RoutingPriority]uint32{}
-			for _, limit := range cluster.Cluster(ir.Backend{Protocol: c.protocol}, cluster.Way{}).GetCircuitBreakers().GetThresholds() {
+			for _, limit := range cluster.Cluster(ir.Backend{Protocol: c.protocol}, cluster.Options{}).GetCircuitBreakers().GetThresholds() {
 				got[limit.GetPriority()] = limit.GetMaxConnections().GetValue()
-				for what, value := range map[string]uint32{"pending": limit.GetMaxPendingRequests().GetValue(), "requests": limit.GetMaxRequests().GetValue()} {
+				for what, value := range map[string]uint32{
+					"pending":  limit.GetMaxPendingRequests().GetValue(),
+					"requests": limit.GetMaxRequests().GetValue(),
+				} {
 					if value != limit.GetMaxConnections().GetValue() || value <= envoyDefault {
 						t.Errorf("%s are limited to %d", what, value)
 					}

@@ -46,7 +46,13 @@ func deniedBy(t *testing.T, c *clusterv3.Cluster) []netip.Prefix {
 			if err := permission.GetMatcher().GetTypedConfig().UnmarshalTo(&matcher); err != nil {
 				t.Fatal(err)
 			}
-			denied = append(denied, netip.PrefixFrom(netip.MustParseAddr(matcher.GetUpstreamIp().GetAddressPrefix()), int(matcher.GetUpstreamIp().GetPrefixLen().GetValue())))
+			denied = append(
+				denied,
+				netip.PrefixFrom(
+					netip.MustParseAddr(matcher.GetUpstreamIp().GetAddressPrefix()),
+					int(matcher.GetUpstreamIp().GetPrefixLen().GetValue()),
+				),
+			)
 		}
 	}
 	return denied
@@ -58,9 +64,12 @@ func TestDeniedAddresses(t *testing.T) {
 	denied := func(t *testing.T, address string) bool {
 		t.Helper()
 		for _, protocol := range []ir.BackendProtocol{ir.BackendHTTP1, ir.BackendHTTP2, ir.BackendWSS} {
-			backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: protocol}
+			backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, Kind: ir.KindXBackend, Port: 443, Protocol: protocol}
 			found := false
-			for _, r := range deniedBy(t, cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com", DeniedAddresses: []netip.Prefix{pods}})) {
+			for _, r := range deniedBy(t, cluster.Cluster(backend, cluster.Options{
+				Hostname:        "api.example.com",
+				DeniedAddresses: []netip.Prefix{pods},
+			})) {
 				found = found || r.Contains(netip.MustParseAddr(address))
 			}
 			if !found {
@@ -76,7 +85,8 @@ func TestDeniedAddresses(t *testing.T) {
 	}{
 		{"the proxy itself", []string{"127.0.0.1", "127.8.9.1", "0.0.0.0", "::1", "::", "64:ff9b::127.0.0.1"}, true},
 		{"metadata of clouds", []string{
-			"169.254.169.254", "169.254.170.2", "fe80::1", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "64:ff9b::169.254.169.254",
+			"169.254.169.254", "169.254.170.2", "fe80::1", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192",
+			"64:ff9b::169.254.169.254",
 		}, true},
 		{"what the operator denies", []string{"10.244.3.4"}, true},
 		{"private networks are also outside", []string{"10.0.0.1", "192.168.1.1", "172.16.0.1", "fd12:3456::1"}, false},
@@ -95,7 +105,7 @@ func TestDeniedAddresses(t *testing.T) {
 		t.Parallel()
 		// Contains takes no mapped address for a part of any range, so the range itself is looked for.
 		found := false
-		for _, r := range deniedBy(t, cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, cluster.Way{Hostname: "api.example.com"})) {
+		for _, r := range deniedBy(t, cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, cluster.Options{Hostname: "api.example.com"})) {
 			found = found || r == netip.MustParsePrefix("::ffff:0:0/96")
 		}
 		if !found {
@@ -104,13 +114,13 @@ func TestDeniedAddresses(t *testing.T) {
 	})
 	t.Run("backends inside the cluster have no such filter", func(t *testing.T) {
 		t.Parallel()
-		if got := deniedBy(t, cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, cluster.Way{})); got != nil {
+		if got := deniedBy(t, cluster.Cluster(ir.Backend{Protocol: ir.BackendHTTP1}, cluster.Options{})); got != nil {
 			t.Errorf("denied: %v", got)
 		}
 	})
 	t.Run("a passed-on connection has no filters", func(t *testing.T) {
 		t.Parallel()
-		c := cluster.Cluster(ir.Backend{Protocol: ir.BackendTCP}, cluster.Way{Hostname: "api.example.com"})
+		c := cluster.Cluster(ir.Backend{Protocol: ir.BackendTCP}, cluster.Options{Hostname: "api.example.com"})
 		if len(c.GetTypedExtensionProtocolOptions()) != 0 {
 			t.Errorf("options: %v", c)
 		}

@@ -17,10 +17,10 @@ import (
 
 func TestExternalHostname(t *testing.T) {
 	t.Parallel()
-	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, Kind: ir.KindXBackend, Port: 443, Protocol: ir.BackendHTTP1}
 	t.Run("its addresses are asked for by its name alone", func(t *testing.T) {
 		t.Parallel()
-		c := cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com"})
+		c := cluster.Cluster(backend, cluster.Options{Hostname: "api.example.com"})
 		prototest.Valid(t, c)
 		var names dnsv3.DnsCluster
 		if err := c.GetClusterType().GetTypedConfig().UnmarshalTo(&names); err != nil {
@@ -39,9 +39,12 @@ func TestExternalHostname(t *testing.T) {
 			t.Error("a name that is never answered holds back all other clusters")
 		}
 	})
-	t.Run("one that can not be trusted is not asked for", func(t *testing.T) {
+	t.Run("one that cannot be trusted is not asked for", func(t *testing.T) {
 		t.Parallel()
-		c := cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com", TLS: &ir.BackendTLS{Refused: true}})
+		c := cluster.Cluster(
+			backend,
+			cluster.Options{Hostname: "api.example.com", Policy: &ir.DestinationPolicy{TLS: &ir.BackendTLS{FailClosed: true}}},
+		)
 		prototest.Valid(t, c)
 		if c.GetType() != clusterv3.Cluster_STATIC || len(c.GetLoadAssignment().GetEndpoints()) != 0 {
 			t.Errorf("cluster: %v", c)
@@ -51,9 +54,12 @@ func TestExternalHostname(t *testing.T) {
 
 func TestExternalHostnameIsAskedForEveryHalfMinute(t *testing.T) {
 	t.Parallel()
-	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, Kind: ir.KindXBackend, Port: 443, Protocol: ir.BackendHTTP1}
 	var names dnsv3.DnsCluster
-	if err := cluster.Cluster(backend, cluster.Way{Hostname: "api.example.com"}).GetClusterType().GetTypedConfig().UnmarshalTo(&names); err != nil {
+	if err := cluster.Cluster(backend, cluster.Options{Hostname: "api.example.com"}).
+		GetClusterType().
+		GetTypedConfig().
+		UnmarshalTo(&names); err != nil {
 		t.Fatal(err)
 	}
 	prototest.Valid(t, &names)
@@ -77,7 +83,7 @@ func TestExternalHostnameIsAskedForEveryHalfMinute(t *testing.T) {
 
 func TestExternalHostnameIsAskedForInThePreferredFamilyFirst(t *testing.T) {
 	t.Parallel()
-	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, XBackend: true, Port: 443, Protocol: ir.BackendHTTP1}
+	backend := ir.Backend{Object: ir.Name{Namespace: "shop", Name: "api"}, Kind: ir.KindXBackend, Port: 443, Protocol: ir.BackendHTTP1}
 	for _, c := range []struct {
 		name     string
 		families ir.Families
@@ -91,7 +97,7 @@ func TestExternalHostnameIsAskedForInThePreferredFamilyFirst(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var names dnsv3.DnsCluster
-			way := cluster.Way{Hostname: "api.example.com", Families: c.families}
+			way := cluster.Options{Hostname: "api.example.com", Families: c.families}
 			if err := cluster.Cluster(backend, way).GetClusterType().GetTypedConfig().UnmarshalTo(&names); err != nil {
 				t.Fatal(err)
 			}

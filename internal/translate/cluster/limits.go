@@ -8,7 +8,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// What one proxy may have open to one backend. Nobody asks for these limits, so they are far from what a healthy backend needs; one that
+// What one proxy may have open to one backend. These limits are defaults, so they are far from what a healthy backend needs; one that
 // hangs, or leads back to the proxy, must leave enough for the others of the 50,000 connections that a proxy takes. docs/decisions/0018 has
 // the values of others.
 const (
@@ -25,7 +25,9 @@ const (
 func limits(protocol ir.BackendProtocol) *clusterv3.CircuitBreakers {
 	if _, http := alpn[protocol]; !http {
 		// Connections and sessions of datagrams have no priority.
-		return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{atMost(corev3.RoutingPriority_DEFAULT, maxForClients)}}
+		return &clusterv3.CircuitBreakers{
+			Thresholds: []*clusterv3.CircuitBreakers_Thresholds{atMost(corev3.RoutingPriority_DEFAULT, maxForClients)},
+		}
 	}
 	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{
 		atMost(corev3.RoutingPriority_DEFAULT, maxForProxy),

@@ -12,9 +12,7 @@ import (
 )
 
 const (
-	httpOptionsName = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
-
-	// idleTimeout closes a pooled connection before most servers would: whoever closes second answers 503 to the request just sent.
+	// idleTimeout closes a pooled connection before most servers would: the side that closes second answers 503 to the request just sent.
 	idleTimeout = time.Minute
 
 	// streamWindow is as large as that of clients, so that an answer from far away is not slower than a request from far away.
@@ -22,6 +20,10 @@ const (
 	// connectionWindow is for many streams of different clients: each client that reads slowly holds up to one stream window of it, and when
 	// none is left, all clients of the connection wait.
 	connectionWindow = 64 * streamWindow
+
+	// pickerPing is how often an endpoint picker is asked for a sign of life, and how long it has for it: Envoy has no timeout for what it
+	// decides.
+	pickerPing = 5 * time.Second
 )
 
 func httpOptions(protocol ir.BackendProtocol) *upstreamhttpv3.HttpProtocolOptions {
@@ -29,14 +31,9 @@ func httpOptions(protocol ir.BackendProtocol) *upstreamhttpv3.HttpProtocolOption
 		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(idleTimeout)},
 	}
 	explicit := &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{}
-	if protocol == ir.BackendHTTP2 {
+	if protocol.IsHTTP2() {
 		explicit.ProtocolConfig = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
-			Http2ProtocolOptions: &corev3.Http2ProtocolOptions{
-				InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
-				InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
-				// An invalid answer ends its own stream. The others of the connection are of other clients.
-				OverrideStreamErrorOnInvalidHttpMessage: wrapperspb.Bool(true),
-			},
+			Http2ProtocolOptions: http2Options(protocol),
 		}
 	} else {
 		explicit.ProtocolConfig = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_HttpProtocolOptions{
@@ -44,5 +41,18 @@ func httpOptions(protocol ir.BackendProtocol) *upstreamhttpv3.HttpProtocolOption
 		}
 	}
 	options.UpstreamProtocolOptions = &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{ExplicitHttpConfig: explicit}
+	return options
+}
+
+func http2Options(protocol ir.BackendProtocol) *corev3.Http2ProtocolOptions {
+	options := &corev3.Http2ProtocolOptions{
+		InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
+		InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
+		// An invalid answer ends its own stream. The others of the connection are of other clients.
+		OverrideStreamErrorOnInvalidHttpMessage: wrapperspb.Bool(true),
+	}
+	if protocol == ir.BackendPicker {
+		options.ConnectionKeepalive = &corev3.KeepaliveSettings{Interval: durationpb.New(pickerPing), Timeout: durationpb.New(pickerPing)}
+	}
 	return options
 }

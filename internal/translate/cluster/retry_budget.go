@@ -19,8 +19,8 @@ const (
 	defaultRetryMinimum = 1000
 )
 
-// limitRetries bounds the retries that are under way to what the budget allows.
-func limitRetries(c *clusterv3.Cluster, budget *ir.RetryBudget) {
+// setRetryBudget bounds the retries that are under way to what the budget allows.
+func setRetryBudget(c *clusterv3.Cluster, budget *ir.RetryBudget) {
 	for _, limits := range c.GetCircuitBreakers().GetThresholds() {
 		limits.RetryBudget = retryBudget(budget)
 	}

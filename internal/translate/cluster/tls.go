@@ -9,18 +9,15 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-const (
-	tlsSocket = "envoy.transport_sockets.tls"
-
-	// systemAuthorities is where the proxy's image keeps the authorities everybody trusts.
-	systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
-)
+// systemAuthorities is where the proxy's image keeps the public authorities.
+const systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
 // alpn is the one protocol that is offered, because it is the one that will be spoken. A backend whose bytes are passed on is offered none.
 var alpn = map[ir.BackendProtocol][]string{
-	ir.BackendHTTP1: {"http/1.1"},
-	ir.BackendWSS:   {"http/1.1"},
-	ir.BackendHTTP2: {"h2"},
+	ir.BackendHTTP1:  {"http/1.1"},
+	ir.BackendWSS:    {"http/1.1"},
+	ir.BackendHTTP2:  {"h2"},
+	ir.BackendPicker: {"h2"},
 }
 
 // upstreamTLS refers to authorities and key pairs by name only, so that rotating one leaves the cluster and its connections as they are.
@@ -33,8 +30,15 @@ func upstreamTLS(protocol ir.BackendProtocol, t *ir.BackendTLS) *corev3.Transpor
 		},
 		AlpnProtocols: alpn[protocol],
 	}
+	context := &tlsv3.UpstreamTlsContext{CommonTlsContext: common, Sni: t.ServerName}
+	if t.Settings != nil {
+		detailed(context, protocol, t.Settings)
+	}
 	if t.ClientCertificate != "" {
 		common.TlsCertificateSdsSecretConfigs = []*tlsv3.SdsSecretConfig{{Name: t.ClientCertificate, SdsConfig: wire.ADS()}}
+	}
+	if t.Settings != nil && t.Settings.SkipVerify {
+		return tlsTransport(context)
 	}
 	names := &tlsv3.CertificateValidationContext{MatchTypedSubjectAltNames: subjectNames(t.SubjectNames)}
 	if t.Authorities == "" {
@@ -48,11 +52,12 @@ func upstreamTLS(protocol ir.BackendProtocol, t *ir.BackendTLS) *corev3.Transpor
 			},
 		}
 	}
+	return tlsTransport(context)
+}
+
+func tlsTransport(context *tlsv3.UpstreamTlsContext) *corev3.TransportSocket {
 	return &corev3.TransportSocket{
-		Name: tlsSocket,
-		ConfigType: &corev3.TransportSocket_TypedConfig{
-			TypedConfig: wire.Any(&tlsv3.UpstreamTlsContext{CommonTlsContext: common, Sni: t.ServerName}),
-		},
+		Name: wire.TLSTransportSocket, ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: wire.Any(context)},
 	}
 }
 

@@ -15,9 +15,12 @@ import (
 // tlsOf makes a cluster and returns how it is secured.
 func tlsOf(t *testing.T, protocol ir.BackendProtocol, tls *ir.BackendTLS) *tlsv3.UpstreamTlsContext {
 	t.Helper()
-	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}, cluster.Way{TLS: tls})
+	c := cluster.Cluster(
+		ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol},
+		cluster.Options{Policy: &ir.DestinationPolicy{TLS: tls}},
+	)
 	prototest.Valid(t, c)
-	if c.GetName() != (ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}).Name() {
+	if c.GetName() != (ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: protocol}).String() {
 		t.Errorf("TLS changed the name to %q", c.GetName())
 	}
 	var upstream tlsv3.UpstreamTlsContext
@@ -40,7 +43,8 @@ func TestBackendTLS(t *testing.T) {
 			t.Errorf("SNI is %q", upstream.GetSni())
 		}
 		params := upstream.GetCommonTlsContext().GetTlsParams()
-		if params.GetTlsMinimumProtocolVersion() != tlsv3.TlsParameters_TLSv1_2 || params.GetTlsMaximumProtocolVersion() != tlsv3.TlsParameters_TLSv1_3 {
+		if params.GetTlsMinimumProtocolVersion() != tlsv3.TlsParameters_TLSv1_2 ||
+			params.GetTlsMaximumProtocolVersion() != tlsv3.TlsParameters_TLSv1_3 {
 			t.Errorf("versions are %v", params)
 		}
 	})
@@ -59,7 +63,8 @@ func TestBackendTLS(t *testing.T) {
 			t.Errorf("authorities are asked for as %q", got)
 		}
 		matchers := combined.GetDefaultValidationContext().GetMatchTypedSubjectAltNames()
-		if len(matchers) != 2 || matchers[0].GetSanType() != tlsv3.SubjectAltNameMatcher_DNS || matchers[1].GetSanType() != tlsv3.SubjectAltNameMatcher_URI {
+		if len(matchers) != 2 || matchers[0].GetSanType() != tlsv3.SubjectAltNameMatcher_DNS ||
+			matchers[1].GetSanType() != tlsv3.SubjectAltNameMatcher_URI {
 			t.Errorf("matchers are %v", matchers)
 		}
 	})
@@ -88,7 +93,10 @@ func TestBackendTLS(t *testing.T) {
 
 func TestRefusedTLSLeadsNowhere(t *testing.T) {
 	t.Parallel()
-	c := cluster.Cluster(ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: ir.BackendHTTP1}, cluster.Way{TLS: &ir.BackendTLS{Refused: true}})
+	c := cluster.Cluster(
+		ir.Backend{Object: ir.Name{Namespace: "shop", Name: "cart"}, Port: 8443, Protocol: ir.BackendHTTP1},
+		cluster.Options{Policy: &ir.DestinationPolicy{TLS: &ir.BackendTLS{FailClosed: true}}},
+	)
 	prototest.Valid(t, c)
 	if c.GetType() != clusterv3.Cluster_STATIC || len(c.GetLoadAssignment().GetEndpoints()) != 0 || c.GetEdsClusterConfig() != nil {
 		t.Errorf("a backend whose TLS is refused can be reached: %v", c)

@@ -30,20 +30,44 @@ var beforeRouting = Filter{At: func(place int) Filter {
 			if Unchecked(host) {
 				return nil, false
 			}
-			return runs(extAuthzName, authBeforeRouting(&host.Filters[place])), true
+			f := filterOfListener(&host.Filters[place])
+			if place == 0 {
+				// Behind the first, a header may come from a server.
+				return runsAll(asks(f, authServers(host.Filters)...)), true
+			}
+			return runs(f.name, f.config), true
 		},
 		Route: func(host *ir.VirtualHost, rule *ir.Rule) (proto.Message, bool) {
-			if !rule.Match.Preflight || host.Filters[place].Backend == "" {
+			if !rule.Match.Preflight || Unchecked(host) {
 				return nil, false
 			}
-			return runsNever(extAuthzName, extAuthz(&host.Filters[place])), true
+			f := filterOfListener(&host.Filters[place])
+			return runsNever(f.name, f.config), true
 		},
 	}
 }}
 
-// Unchecked says that the requests of a host can not be asked about as its listener wants. Then nothing may pass.
+// Unchecked says that the requests of a host cannot pass the filters that its listener wants. Then nothing may pass.
 func Unchecked(host *ir.VirtualHost) bool {
-	return slices.ContainsFunc(host.Filters, func(f ir.ExternalAuth) bool { return f.Backend == "" })
+	return slices.ContainsFunc(host.Filters, func(f ir.ListenerFilter) bool { return f.Backend().IsZero() })
+}
+
+// filterOfListener is a filter of a listener that can be served.
+func filterOfListener(f *ir.ListenerFilter) run {
+	if f.ExtProc != nil {
+		return run{extProcName, extProcBeforeRouting(f.ExtProc)}
+	}
+	return run{extAuthzName, authBeforeRouting(f.Auth)}
+}
+
+func authServers(filters []ir.ListenerFilter) []ir.ExternalAuth {
+	var servers []ir.ExternalAuth
+	for _, f := range filters {
+		if f.Auth != nil {
+			servers = append(servers, *f.Auth)
+		}
+	}
+	return servers
 }
 
 // authBeforeRouting may change which route a request takes.
@@ -75,14 +99,19 @@ func runsNever(name string, config proto.Message) *compositev3.CompositePerRoute
 	}}
 }
 
-// WithoutFilters is the typed_per_filter_config of a route that takes no part in the filters of the host's listener, nil for none.
+// WithoutFilters is the typed_per_filter_config of a route that takes no part in the filters of the host and its listener, nil for none.
 func WithoutFilters(host *ir.VirtualHost) map[string]*anypb.Any {
 	var configs map[string]*anypb.Any
-	for place := range host.Filters {
-		if configs == nil {
-			configs = map[string]*anypb.Any{}
+	for f := range ordered(len(host.Filters)) {
+		if f.VirtualHost == nil {
+			continue
 		}
-		configs[BeforeRouting(place)] = disabled
+		if _, ok := f.VirtualHost(host); ok {
+			if configs == nil {
+				configs = map[string]*anypb.Any{}
+			}
+			configs[f.Name] = disabled
+		}
 	}
 	return configs
 }

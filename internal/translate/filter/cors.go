@@ -14,16 +14,13 @@ import (
 // CORS answers preflight requests, and does nothing for a route without a policy.
 const CORS = "envoy.filters.http.cors"
 
-var cors = Filter{
-	Name: CORS, OnDemand: true,
-	Listener: everywhere(&corsv3.Cors{}),
-	Route: func(_ *ir.VirtualHost, rule *ir.Rule) (proto.Message, bool) {
-		if rule.CORS == nil {
+var cors = byPolicy(Filter{Name: CORS, OnDemand: true, Listener: everywhere(&corsv3.Cors{})},
+	func(p *ir.RequestPolicy) (proto.Message, bool) {
+		if p.CORS == nil || p.CORS.Guard == ir.Off || p.FailsClosed() {
 			return nil, false
 		}
-		return corsPolicy(rule.CORS), true
-	},
-}
+		return corsPolicy(p.CORS), true
+	})
 
 // corsPolicy: Envoy answers a wildcard with what the request asks for, and an allowed origin with itself, with and without credentials.
 func corsPolicy(c *ir.CORS) *corsv3.CorsPolicy {

@@ -30,26 +30,42 @@ type Filter struct {
 	// At is set instead of all other fields for a filter that stands there several times, once for each filter of a listener. It returns
 	// the one at a place, from 0.
 	At func(place int) Filter
+	// Places is how often a filter with At stands there, 0 for once for each filter of a listener.
+	Places int
 }
 
 // ordered are the filters in their order, with those that stand there for so many filters of a listener.
 func ordered(places int) iter.Seq[*Filter] {
 	return func(yield func(*Filter) bool) {
-		for i := range order {
-			if order[i].At == nil {
-				if !yield(&order[i]) {
+		for i := range placed {
+			if placed[i].At == nil {
+				if !yield(&placed[i]) {
 					return
 				}
 				continue
 			}
 			for place := range places {
-				if at := order[i].At(place); !yield(&at) {
+				if at := placed[i].At(place); !yield(&at) {
 					return
 				}
 			}
 		}
 	}
 }
+
+// placed is [order] with each filter that stands there a fixed number of times in its places. It is read for every route.
+var placed = func() []Filter {
+	var all []Filter
+	for _, f := range order {
+		if f.Places == 0 {
+			all = append(all, f)
+		}
+		for place := range f.Places {
+			all = append(all, f.At(place))
+		}
+	}
+	return all
+}()
 
 // Names lists the filters in their order, with those that stand there for so many filters of a listener.
 func Names(places int) []string {
@@ -116,10 +132,14 @@ func Backend(configs map[string]*anypb.Any, backend *ir.WeightedBackend) map[str
 
 // add adds the filter's configuration to those of others.
 func (f *Filter) add(configs map[string]*anypb.Any, config proto.Message) map[string]*anypb.Any {
+	return with(configs, f.Name, wire.Any(config))
+}
+
+func with(configs map[string]*anypb.Any, name string, config *anypb.Any) map[string]*anypb.Any {
 	if configs == nil {
 		configs = map[string]*anypb.Any{}
 	}
-	configs[f.Name] = wire.Any(config)
+	configs[name] = config
 	return configs
 }
 

@@ -21,6 +21,16 @@ var grpcWeb = Filter{
 		if !slices.ContainsFunc(host.Rules, func(r ir.Rule) bool { return r.Match.GRPC }) {
 			return nil, false
 		}
-		return runs("envoy.filters.http.grpc_web", &grpcwebv3.GrpcWeb{}), true
+		return runs(GRPCWebEverywhere, &grpcwebv3.GrpcWeb{}), true
+	},
+}
+
+// GRPCWebEverywhere does the same for every virtual host, where the client policy asks for it.
+const GRPCWebEverywhere = "envoy.filters.http.grpc_web"
+
+var grpcWebEverywhere = Filter{
+	Name: GRPCWebEverywhere,
+	Listener: func(_ *ir.Port, chain *ir.Chain) (proto.Message, bool) {
+		return &grpcwebv3.GrpcWeb{}, chain.Client().GRPCWeb
 	},
 }

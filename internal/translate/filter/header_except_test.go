@@ -13,7 +13,10 @@ func TestHeaderExcept(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	for _, name := range []string{"x-user", "h", "hos", "hosts", "hostile", "content-lengths", "content-type", "t", "tea", "trail", "transfer-encodings", "connection-x", "x"} {
+	for _, name := range []string{
+		"x-user", "h", "hos", "hosts", "hostile", "content-lengths", "content-type", "t", "tea", "trail",
+		"transfer-encodings", "connection-x", "x",
+	} {
 		if !expression.MatchString(name) {
 			t.Errorf("%s is not taken", name)
 		}

@@ -26,7 +26,9 @@ const (
 )
 
 // OwnHeaders is an expression for the names of headers that nothing but proxies may edit.
-const OwnHeaders = "x-gatewright-.*"
+const OwnHeaders = ownHeaderPrefix + ".*"
+
+const ownHeaderPrefix = "x-gatewright-"
 
 // Loops answers what has passed too many proxies. Every request passes it, which Envoy's filter for faults makes cheap: it looks for the
 // header, and has done.

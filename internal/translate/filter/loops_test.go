@@ -58,7 +58,8 @@ func TestLoops(t *testing.T) {
 func counts(t *testing.T, option *corev3.HeaderValueOption) string {
 	t.Helper()
 	digits, ok := strings.CutPrefix(option.GetHeader().GetValue(), "%REQ("+filter.HopsHeader+")%")
-	if !ok || digits == "" || option.GetHeader().GetKey() != filter.HopsHeader || option.GetAppendAction() != corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD {
+	if !ok || digits == "" || option.GetHeader().GetKey() != filter.HopsHeader ||
+		option.GetAppendAction() != corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD {
 		t.Errorf("it does not count: %v", option)
 	}
 	return digits

@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"strings"
+
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -15,17 +17,27 @@ import (
 // what FindHost finds a route for: nothing is left out that the route would want. Filters that may send a request to another route do not
 // leave its virtual host, so what counts is whether any route of that has use for a filter.
 
-// Unneeded is the typed_per_filter_config of every route table: it disables the filters that are there on demand. It is not to be changed.
-func Unneeded() map[string]*anypb.Any { return unneeded }
+// Unneeded is the typed_per_filter_config of every route table: it disables the filters that are there on demand, with or without those
+// of extensions. It is not to be changed.
+func Unneeded(extensions bool) map[string]*anypb.Any {
+	if extensions {
+		return unneeded
+	}
+	return withoutExtensions
+}
 
-var unneeded = func() map[string]*anypb.Any {
-	off := map[string]*anypb.Any{}
+var unneeded, withoutExtensions = func() (all, rest map[string]*anypb.Any) {
+	all, rest = map[string]*anypb.Any{}, map[string]*anypb.Any{}
 	for f := range ordered(0) {
-		if f.OnDemand {
-			off[f.Name] = disabled
+		if !f.OnDemand {
+			continue
+		}
+		all[f.Name] = disabled
+		if !strings.HasPrefix(f.Name, extensionPrefix) {
+			rest[f.Name] = disabled
 		}
 	}
-	return off
+	return all, rest
 }()
 
 var (

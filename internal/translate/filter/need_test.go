@@ -35,8 +35,8 @@ func switches(t *testing.T, settings map[string]*anypb.Any) (on, off []string) {
 
 func TestUnneededFiltersAreAllThatRoutesCanDoWithout(t *testing.T) {
 	t.Parallel()
-	on, off := switches(t, filter.Unneeded())
-	always := []string{filter.HideEnvoy, filter.Loops, filter.Router}
+	on, off := switches(t, filter.Unneeded(true))
+	always := []string{filter.HealthCheck, filter.HideEnvoy, filter.Loops, filter.GRPCWebEverywhere, filter.Router}
 	want := slices.DeleteFunc(filter.Names(0), func(name string) bool { return slices.Contains(always, name) })
 	slices.Sort(want)
 	if len(on) > 0 || !slices.Equal(off, want) {
@@ -53,15 +53,22 @@ func TestNeed(t *testing.T) {
 		}
 		return all
 	}
-	weighted := &routev3.Route{Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_WeightedClusters{
-		WeightedClusters: &routev3.WeightedCluster{Clusters: []*routev3.WeightedCluster_ClusterWeight{{}, {TypedPerFilterConfig: settings(filter.Session)}}},
-	}}}}
+	weighted := &routev3.Route{
+		Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_WeightedClusters{
+			WeightedClusters: &routev3.WeightedCluster{
+				Clusters: []*routev3.WeightedCluster_ClusterWeight{{}, {TypedPerFilterConfig: settings(filter.Session)}},
+			},
+		}}},
+	}
 	for name, c := range map[string]struct {
 		routes []*routev3.Route
 		want   []string
 	}{
-		"routes without settings need nothing":      {routes: []*routev3.Route{{}, {}}},
-		"one route is enough":                       {routes: []*routev3.Route{{}, {TypedPerFilterConfig: settings(filter.CORS)}}, want: []string{filter.CORS}},
+		"routes without settings need nothing": {routes: []*routev3.Route{{}, {}}},
+		"one route is enough": {
+			routes: []*routev3.Route{{}, {TypedPerFilterConfig: settings(filter.CORS)}},
+			want:   []string{filter.CORS},
+		},
 		"settings of a backend count":               {routes: []*routev3.Route{weighted}, want: []string{filter.Session}},
 		"what is never switched off stays as it is": {routes: []*routev3.Route{{TypedPerFilterConfig: settings(filter.BeforeRouting(0))}}},
 		"routes may need different filters": {

@@ -27,8 +27,16 @@ func TestOrder(t *testing.T) {
 	t.Run("is what the filters need", func(t *testing.T) {
 		t.Parallel()
 		want := []string{
-			filter.FindHost, filter.HideEnvoy, filter.Loops, filter.BeforeRouting(0), filter.BeforeRouting(1),
-			filter.CORS, filter.GRPCWeb, filter.ExternalAuth, filter.Session, filter.Router,
+			filter.HealthCheck, filter.FindHost, filter.HideEnvoy, filter.Loops, filter.BeforeRouting(0), filter.BeforeRouting(1),
+			filter.ResponseOverride,
+			filter.CORS, filter.GRPCWeb, filter.GRPCWebEverywhere, filter.AuthBeforeRouting, filter.JWTBeforeRouting, filter.CSRF,
+			filter.ExternalAuth, filter.APIKeyAuth, filter.BasicAuth, filter.OIDC, filter.JWT, filter.AnyAuth, filter.GeoIP,
+			filter.Authorization, filter.LocalRateLimit, filter.GlobalRateLimit, filter.AdmissionControl,
+			filter.Compressor + "first", filter.Compressor + "second", filter.Compressor + "third",
+			filter.Extension(0), filter.Extension(1), filter.Extension(2), filter.Extension(3), filter.Extension(4), filter.Extension(5),
+			filter.Extension(6), filter.Extension(7), filter.Fault,
+			filter.RequestBandwidth, filter.ResponseBandwidth, filter.Buffer, filter.EndpointPicker, filter.Session, filter.LoadReports,
+			filter.Router,
 		}
 		if got := filter.Names(2); !slices.Equal(got, want) {
 			t.Errorf("the order is %v, want %v", got, want)
@@ -45,17 +53,30 @@ func TestOrder(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	t.Parallel()
-	without := func(names []string, name string) []string {
-		return slices.DeleteFunc(names, func(n string) bool { return n == name })
+	without := func(names []string, left ...string) []string {
+		return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(left, n) })
 	}
+	// Listeners have these only if a client policy asks for them.
+	asked := []string{filter.HealthCheck, filter.GRPCWebEverywhere}
+	var extensions []string
+	for place := range ir.MaxExtensions {
+		extensions = append(extensions, filter.Extension(place))
+	}
+	asked = append(asked, extensions...)
+	policy := &ir.ClientPolicy{HealthCheckPath: "/healthz", GRPCWeb: true}
 	for name, c := range map[string]struct {
 		chain ir.Chain
 		want  []string
 	}{
-		"has all filters where each host is looked up by itself": {chain: ir.Chain{ByHost: true}, want: filter.Names(0)},
-		"has nothing to find a host with where a table has all":  {want: without(filter.Names(0), filter.FindHost)},
+		"has all filters where each host is looked up by itself": {chain: ir.Chain{ByHost: true}, want: without(filter.Names(0), asked...)},
+		"has those that a policy asks for": {
+			chain: ir.Chain{ByHost: true, Policy: policy}, want: without(filter.Names(0), extensions...),
+		},
+		"has nothing to find a host with where a table has all": {
+			want: without(filter.Names(0), append(asked, filter.FindHost)...),
+		},
 		"has a place for each filter of its listener": {
-			chain: ir.Chain{Filters: 2}, want: without(filter.Names(2), filter.FindHost),
+			chain: ir.Chain{Filters: 2}, want: without(filter.Names(2), append(asked, filter.FindHost)...),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

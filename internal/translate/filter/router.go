@@ -6,10 +6,11 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
 // Router sends a request on.
-const Router = "envoy.filters.http.router"
+const Router = wire.RouterFilter
 
 // router counts answers for each backend only where that is asked for: elsewhere the bootstrap refuses such statistics, and Envoy finds
 // that out again for each of them, for each answer.

@@ -72,9 +72,12 @@ func streamFields(route string) map[string]string {
 
 // The lines of text that say the same.
 const (
-	requestLine = `[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% ` +
-		`%BYTES_SENT% %DURATION% "%DOWNSTREAM_REMOTE_ADDRESS%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%" "%UPSTREAM_CLUSTER%" "%ROUTE_NAME%" "%REQ(X-REQUEST-ID)%"`
-	streamLine = `[%START_TIME%] "%REQUESTED_SERVER_NAME%" %RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% "%DOWNSTREAM_REMOTE_ADDRESS%" ` +
+	requestLine = `[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% ` +
+		`%BYTES_RECEIVED% ` +
+		`%BYTES_SENT% %DURATION% "%DOWNSTREAM_REMOTE_ADDRESS%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%" "%UPSTREAM_CLUSTER%" "%ROUTE_NAME%" ` +
+		`"%REQ(X-REQUEST-ID)%"`
+	streamLine = `[%START_TIME%] "%REQUESTED_SERVER_NAME%" %RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% ` +
+		`"%DOWNSTREAM_REMOTE_ADDRESS%" ` +
 		`"%UPSTREAM_HOST%" "%UPSTREAM_CLUSTER%"`
 )
 
@@ -156,7 +159,7 @@ func otlpLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: wire.Any(&otlpv3.OpenTelemetryAccessLogConfig{
 			LogName: "gatewright",
 			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
-				EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: log.Backend},
+				EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: log.Backend.String()},
 			}},
 			Attributes: attributes,
 		})},

@@ -67,7 +67,7 @@ func TestAccessLogs(t *testing.T) {
 	})
 	t.Run("OTLP is sent to its backend", func(t *testing.T) {
 		t.Parallel()
-		logs := logsOf(t, []ir.AccessLog{{Type: ir.LogOTLP, Backend: "collector"}})
+		logs := logsOf(t, []ir.AccessLog{{Type: ir.LogOTLP, Backend: named("shop/collector/4317/http2")}})
 		sent := &otlpv3.OpenTelemetryAccessLogConfig{}
 		if err := logs[0].GetTypedConfig().UnmarshalTo(sent); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,8 @@ func TestAccessLogs(t *testing.T) {
 		for _, attribute := range sent.GetAttributes().GetValues() {
 			names = append(names, attribute.GetKey())
 		}
-		if sent.GetGrpcService().GetEnvoyGrpc().GetClusterName() != "collector" || !slices.IsSorted(names) || !slices.Contains(names, "status") {
+		if sent.GetGrpcService().GetEnvoyGrpc().GetClusterName() != "shop/collector/4317/http2" || !slices.IsSorted(names) ||
+			!slices.Contains(names, "status") {
 			t.Errorf("got %v", sent)
 		}
 	})
@@ -89,7 +90,8 @@ func TestMinimumStatusKeepsFailedCalls(t *testing.T) {
 		t.Fatalf("got %v", either)
 	}
 	call := either[1].GetAndFilter().GetFilters()
-	if len(call) != 2 || call[0].GetHeaderFilter().GetHeader().GetStringMatch().GetPrefix() != "application/grpc" || !call[1].GetGrpcStatusFilter().GetExclude() {
+	if len(call) != 2 || call[0].GetHeaderFilter().GetHeader().GetStringMatch().GetPrefix() != "application/grpc" ||
+		!call[1].GetGrpcStatusFilter().GetExclude() {
 		t.Errorf("calls of gRPC that fail are answered 200, and left out: %v", call)
 	}
 }
@@ -119,7 +121,10 @@ func TestSharedProxiesWriteWhoseALineIs(t *testing.T) {
 	t.Parallel()
 	port := plain()
 	port.LoggedAs = "infra/edge"
-	port.Logs = []ir.AccessLog{{Type: ir.LogJSON}, {Type: ir.LogJSON, Fields: map[string]string{"gateway": "infra/other", "code": "%RESPONSE_CODE%"}}}
+	port.Logs = []ir.AccessLog{
+		{Type: ir.LogJSON},
+		{Type: ir.LogJSON, Fields: map[string]string{"gateway": "infra/other", "code": "%RESPONSE_CODE%"}},
+	}
 	for _, log := range manager(t, listener.Listener(edge, port, nil).GetFilterChains()[0]).GetAccessLog() {
 		if got := stdout(t, log).GetLogFormat().GetJsonFormat().GetFields()["gateway"].GetStringValue(); got != "infra/edge" {
 			t.Errorf("the line is from %q", got)

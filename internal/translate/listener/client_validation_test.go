@@ -21,14 +21,16 @@ func TestClientValidation(t *testing.T) {
 		required bool
 		trust    tlsv3.CertificateValidationContext_TrustChainVerification
 	}{
-		{"nobody is asked where nothing is said", nil, "", false, tlsv3.CertificateValidationContext_VERIFY_TRUST_CHAIN},
+		{"no certificate is requested by default", nil, "", false, tlsv3.CertificateValidationContext_VERIFY_TRUST_CHAIN},
 		{
-			"a client without a trusted certificate is turned away",
-			&ir.ClientValidation{Authorities: "ConfigMap/infra/ca"}, "ConfigMap/infra/ca", true, tlsv3.CertificateValidationContext_VERIFY_TRUST_CHAIN,
+			"a client without a trusted certificate is rejected",
+			&ir.ClientValidation{Authorities: "ConfigMap/infra/ca"}, "ConfigMap/infra/ca", true,
+			tlsv3.CertificateValidationContext_VERIFY_TRUST_CHAIN,
 		},
 		{
 			"with a fallback it is asked and let in",
-			&ir.ClientValidation{Authorities: "ConfigMap/infra/ca", Fallback: true}, "ConfigMap/infra/ca", false, tlsv3.CertificateValidationContext_ACCEPT_UNTRUSTED,
+			&ir.ClientValidation{Authorities: "ConfigMap/infra/ca", Fallback: true, Optional: true}, "ConfigMap/infra/ca", false,
+			tlsv3.CertificateValidationContext_ACCEPT_UNTRUSTED,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,5 +67,24 @@ func TestAuthorities(t *testing.T) {
 	prototest.Valid(t, got)
 	if got.GetName() != "ConfigMap/infra/ca" || string(got.GetValidationContext().GetTrustedCa().GetInlineBytes()) != "certificates" {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestRevocationsAreWithTheirAuthorities(t *testing.T) {
+	t.Parallel()
+	got := listener.Authorities(ir.Authorities{Name: "a", PEM: []byte("certificates"), Revocations: []byte("lists")})
+	prototest.Valid(t, got)
+	if context := got.GetValidationContext(); string(context.GetCrl().GetInlineBytes()) != "lists" {
+		t.Errorf("got %v", context)
+	}
+	port := secure()
+	port.Chains[0].Clients = &ir.ClientValidation{Authorities: "a", OnlyLeaf: true}
+	var tls tlsv3.DownstreamTlsContext
+	secured := listener.Listener(edge, port, nil).GetFilterChains()[0].GetTransportSocket()
+	if err := secured.GetTypedConfig().UnmarshalTo(&tls); err != nil {
+		t.Fatal(err)
+	}
+	if own := tls.GetCommonTlsContext().GetCombinedValidationContext().GetDefaultValidationContext(); !own.GetOnlyVerifyLeafCertCrl() {
+		t.Errorf("all certificates of a chain are looked for: %v", own)
 	}
 }

@@ -33,7 +33,7 @@ func datagrams(l *listenerv3.Listener, port ir.Port) {
 }
 
 // byShare divides the sessions by weight. Envoy has no draw for datagrams, so a hash of the client's port takes its place: the
-// numbers below the sum of all weights are divided among the backends, from the highest down. What falls to a backend that can not be
+// numbers below the sum of all weights are divided among the backends, from the highest down. What falls to a backend that cannot be
 // resolved is sent nowhere, and so dropped.
 func byShare(stream *ir.Stream) *matcherv3.Matcher {
 	backends := shares(stream)

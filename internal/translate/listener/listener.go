@@ -2,12 +2,11 @@ package listener
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	tlsinspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -22,8 +21,6 @@ const (
 	bufferLimit = 32 * 1024
 	// handshakeTimeout ends a connection whose client stops in the middle of the TLS handshake.
 	handshakeTimeout = 10 * time.Second
-
-	tlsInspector = "envoy.filters.listener.tls_inspector"
 )
 
 // Name is the name of a Gateway's listener on one port: `<namespace>/<gateway>/<port>`, with `/udp` behind it for a UDP port.
@@ -42,34 +39,65 @@ func Listener(gateway ir.Name, port ir.Port, tracing *ir.Tracing) *listenerv3.Li
 		return l
 	}
 	l.AccessLog = connectionLogs(port)
-	if port.Protocol.ChoosesByName() {
-		l.ListenerFilters = []*listenerv3.ListenerFilter{{
-			Name:       tlsInspector,
-			ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: wire.Any(&tlsinspectorv3.TlsInspector{})},
-		}}
+	accept := ir.SocketPolicy{}
+	if port.Accept != nil {
+		accept = *port.Accept
+	}
+	if port.Protocol == ir.QUIC {
+		quic(l)
+	} else {
+		listen(l, port, &accept)
 	}
 	for _, chain := range port.Chains {
-		l.FilterChains = append(l.FilterChains, filterChain(port, chain, tracing))
+		l.FilterChains = append(l.FilterChains, filterChain(port, chain, tracing, false))
+		if ranges := chain.Client().Address.TrustedCIDRs; len(ranges) > 0 && !chain.RouteTable.IsZero() {
+			trusted := filterChain(port, chain, tracing, true)
+			trusted.Name += trustedSuffix
+			if trusted.GetFilterChainMatch() == nil {
+				trusted.FilterChainMatch = &listenerv3.FilterChainMatch{}
+			}
+			trusted.FilterChainMatch.SourcePrefixRanges = wire.CIDRs(ranges)
+			l.FilterChains = append(l.FilterChains, trusted)
+		}
 	}
 	return l
 }
 
-func filterChain(port ir.Port, chain ir.Chain, tracing *ir.Tracing) *listenerv3.FilterChain {
+// trustedSuffix is at the end of the name of a filter chain for peers that may tell who the client is. No listener has it in its name.
+const trustedSuffix = "|trusted"
+
+// filterChain is what happens to the connections of a chain. trusted says that the peer may tell who the client is.
+func filterChain(port ir.Port, chain ir.Chain, tracing *ir.Tracing, trusted bool) *listenerv3.FilterChain {
 	fc := &listenerv3.FilterChain{Name: chain.Name}
+	policy := chain.Client()
 	switch {
-	case chain.RouteTable == "":
-		fc.Filters = []*listenerv3.Filter{tcpProxy(port, chain.Stream)}
-	case port.Protocol == ir.HTTPS:
-		fc.Filters = []*listenerv3.Filter{filter.CarryChainName(chain.Name), connectionManager(port, chain, tracing)}
+	case policy.FailClosed:
+		fc.Filters = []*listenerv3.Filter{tcpProxy(port, nil, nil)}
+	case chain.RouteTable.IsZero():
+		fc.Filters = []*listenerv3.Filter{tcpProxy(port, chain.Stream, policy.Timeouts.StreamConnectionIdle)}
 	default:
-		fc.Filters = []*listenerv3.Filter{connectionManager(port, chain, tracing)}
+		if port.Protocol == ir.HTTPS || port.Protocol == ir.QUIC {
+			fc.Filters = append(fc.Filters, filter.CarryChainName(chain.Name))
+		}
+		if chain.Filters > 0 {
+			fc.Filters = append(fc.Filters, filter.CarryPlaces(chain.Filters))
+		}
+		fc.Filters = append(fc.Filters, connectionManager(port, chain, tracing, trusted))
 	}
+	fc.Filters = slices.Concat(connectionLimit(port, &policy.Limits), fc.Filters)
 	if port.Protocol.ChoosesByName() {
 		fc.FilterChainMatch = serverName(chain.ServerName)
 	}
-	if len(chain.Certificates) > 0 {
+	if port.Protocol == ir.QUIC {
+		fc.FilterChainMatch.TransportProtocol = "quic"
+		fc.TransportSocket = quicTransport(chain)
+		return fc
+	}
+	if len(chain.Certificates) > 0 && !policy.FailClosed {
 		fc.TransportSocket = downstreamTLS(chain)
-		fc.TransportSocketConnectTimeout = durationpb.New(handshakeTimeout)
+		if handshake := timeout(policy.Timeouts.Handshake, handshakeTimeout); handshake.AsDuration() > 0 {
+			fc.TransportSocketConnectTimeout = handshake
+		}
 	}
 	return fc
 }
@@ -86,10 +114,12 @@ func serverName(name string) *listenerv3.FilterChainMatch {
 
 func socket(port ir.Port) *corev3.Address {
 	address := &corev3.SocketAddress{
-		Address:       anyAddress,
-		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port.Socket())}, //nolint:gosec // a port number, validated by the API server
+		Address: anyAddress,
+		PortSpecifier: &corev3.SocketAddress_PortValue{
+			PortValue: uint32(port.Socket()), //nolint:gosec // a port number, validated by the API server
+		},
 	}
-	if port.Protocol == ir.UDP {
+	if port.Protocol.Datagrams() {
 		address.Protocol = corev3.SocketAddress_UDP
 	}
 	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: address}}

@@ -20,14 +20,19 @@ import (
 var edge = ir.Name{Namespace: "infra", Name: "edge"}
 
 func plain() ir.Port {
-	return ir.Port{Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: "infra/edge/80"}}}
+	return ir.Port{Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: ir.ParseTableID("infra/edge/80")}}}
 }
 
 func secure() ir.Port {
 	return ir.Port{Number: 8443, Protocol: ir.HTTPS, Chains: []ir.Chain{
-		{Name: "a", ServerName: "a.example", Certificates: []string{"infra/a-rsa", "infra/a-ecdsa"}, RouteTable: "infra/edge/8443"},
-		{Name: "any", Certificates: []string{"infra/any"}, RouteTable: "infra/edge/8443"},
-		{Name: "wild", ServerName: "*.example", Certificates: []string{"infra/wild"}, RouteTable: "infra/edge/8443"},
+		{
+			Name:         "a",
+			ServerName:   "a.example",
+			Certificates: []string{"infra/a-rsa", "infra/a-ecdsa"},
+			RouteTable:   ir.ParseTableID("infra/edge/8443"),
+		},
+		{Name: "any", Certificates: []string{"infra/any"}, RouteTable: ir.ParseTableID("infra/edge/8443")},
+		{Name: "wild", ServerName: "*.example", Certificates: []string{"infra/wild"}, RouteTable: ir.ParseTableID("infra/edge/8443")},
 	}}
 }
 
@@ -48,7 +53,7 @@ func TestListener(t *testing.T) {
 				t.Errorf("bound to %v", at)
 			}
 			for i, chain := range got.GetFilterChains() {
-				if table := manager(t, chain).GetRds().GetRouteConfigName(); table != port.Chains[i].RouteTable {
+				if table := manager(t, chain).GetRds().GetRouteConfigName(); table != port.Chains[i].RouteTable.String() {
 					t.Errorf("chain %q answers from %q", chain.GetName(), table)
 				}
 			}
@@ -56,7 +61,7 @@ func TestListener(t *testing.T) {
 	}
 }
 
-func TestConnectionsCanBeToldToGo(t *testing.T) {
+func TestConnectionsCanBeAskedToClose(t *testing.T) {
 	t.Parallel()
 	m := manager(t, listener.Listener(edge, plain(), nil).GetFilterChains()[0])
 	// A proxy that is to end shortens this time; it must be there, and must not close connections on which a request may be on its way.
@@ -67,7 +72,7 @@ func TestConnectionsCanBeToldToGo(t *testing.T) {
 
 func TestListenerChains(t *testing.T) {
 	t.Parallel()
-	t.Run("plain text has one chain for everybody", func(t *testing.T) {
+	t.Run("plain text has one chain for all", func(t *testing.T) {
 		t.Parallel()
 		got := listener.Listener(edge, plain(), nil)
 		if len(got.GetFilterChains()) != 1 || got.GetFilterChains()[0].GetFilterChainMatch() != nil || len(got.GetListenerFilters()) != 0 {
@@ -93,6 +98,19 @@ func TestListenerChains(t *testing.T) {
 				t.Errorf("requests of chain %q do not know by which chain they came: %v", tt.chain, first)
 			}
 		})
+	}
+}
+
+func TestConnectionsCarryThePlacesOfFilters(t *testing.T) {
+	t.Parallel()
+	port := ir.Port{Number: 80, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: ir.TableID{Gateway: "a/b", Port: 80}}}}
+	if filters := listener.Listener(edge, port, nil).GetFilterChains()[0].GetFilters(); len(filters) != 1 {
+		t.Errorf("without filters before routing: %v", filters)
+	}
+	port.Chains[0].Filters = 2
+	filters := listener.Listener(edge, port, nil).GetFilterChains()[0].GetFilters()
+	if len(filters) != 2 || !proto.Equal(filters[0], filter.CarryPlaces(2)) {
+		t.Errorf("with two: %v", filters)
 	}
 }
 
@@ -153,7 +171,8 @@ func TestConnectionManager(t *testing.T) {
 	}
 	// An empty list would mean all private addresses.
 	internal := m.GetInternalAddressConfig().GetCidrRanges()
-	if !m.GetUseRemoteAddress().GetValue() || len(internal) != 1 || internal[0].GetAddressPrefix() != "255.255.255.255" || internal[0].GetPrefixLen().GetValue() != 32 {
+	if !m.GetUseRemoteAddress().GetValue() || len(internal) != 1 || internal[0].GetAddressPrefix() != "255.255.255.255" ||
+		internal[0].GetPrefixLen().GetValue() != 32 {
 		t.Error("a client is believed")
 	}
 	if !m.GetNormalizePath().GetValue() || !m.GetMergeSlashes() {

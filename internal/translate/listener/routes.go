@@ -15,11 +15,16 @@ import (
 // before a port.
 func findRoutes(manager *hcmv3.HttpConnectionManager, chain ir.Chain) {
 	if !chain.ByHost {
-		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: wire.ADS(), RouteConfigName: chain.RouteTable}}
+		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{
+			Rds: &hcmv3.Rds{ConfigSource: wire.ADS(), RouteConfigName: chain.RouteTable.String()},
+		}
 		return
 	}
 	editEarly(manager, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
-		Header:       &corev3.HeaderValue{Key: filter.ScopeHeader, Value: chain.RouteTable + filter.ScopeSeparator + "%REQ(:AUTHORITY)%"},
+		Header: &corev3.HeaderValue{
+			Key:   filter.ScopeHeader,
+			Value: chain.RouteTable.String() + filter.ScopeSeparator + "%REQ(:AUTHORITY)%",
+		},
 		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 	}}})
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: scopedRoutes}

@@ -72,7 +72,9 @@ func (c *celTree) node(e *celexpr.Expr) *celexpr.Expr {
 }
 
 func (c *celTree) call(target *celexpr.Expr, function string, args ...*celexpr.Expr) *celexpr.Expr {
-	return c.node(&celexpr.Expr{ExprKind: &celexpr.Expr_CallExpr{CallExpr: &celexpr.Expr_Call{Target: target, Function: function, Args: args}}})
+	return c.node(
+		&celexpr.Expr{ExprKind: &celexpr.Expr_CallExpr{CallExpr: &celexpr.Expr_Call{Target: target, Function: function, Args: args}}},
+	)
 }
 
 func (c *celTree) text(value string) *celexpr.Expr {

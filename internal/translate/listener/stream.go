@@ -1,8 +1,11 @@
 package listener
 
 import (
+	"time"
+
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	tcpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -17,7 +20,7 @@ const (
 
 // tcpProxy passes on the bytes of a connection, encrypted or not, to one of the backends. Without any, the connection is closed before
 // a byte of it is read.
-func tcpProxy(port ir.Port, stream *ir.Stream) *listenerv3.Filter {
+func tcpProxy(port ir.Port, stream *ir.Stream, idle *time.Duration) *listenerv3.Filter {
 	if stream == nil {
 		stream = &ir.Stream{}
 	}
@@ -25,6 +28,9 @@ func tcpProxy(port ir.Port, stream *ir.Stream) *listenerv3.Filter {
 		StatPrefix:         statPrefix(port),
 		AccessLog:          streamLogs(port, stream.Route),
 		MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
+	}
+	if idle != nil {
+		proxy.IdleTimeout = durationpb.New(*idle)
 	}
 	switch backends := shares(stream); len(backends) {
 	case 0:
@@ -53,8 +59,8 @@ func shares(stream *ir.Stream) []ir.StreamBackend {
 }
 
 func clusterName(b ir.StreamBackend) string {
-	if b.Backend == "" {
+	if b.Backend.IsZero() {
 		return wire.UnresolvedBackend
 	}
-	return b.Backend
+	return b.Backend.String()
 }

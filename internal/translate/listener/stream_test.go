@@ -16,13 +16,19 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
+// named is the backend of a cluster.
+func named(cluster string) ir.Backend {
+	backend, _ := ir.ParseBackend(cluster)
+	return backend
+}
+
 func streamTo(backends ...ir.StreamBackend) *ir.Stream {
 	return &ir.Stream{Route: "TCPRoute/shop/cart", Backends: backends}
 }
 
 func TestStream(t *testing.T) {
 	t.Parallel()
-	a, b := ir.StreamBackend{Backend: "shop/a/80/tcp", Weight: 7}, ir.StreamBackend{Backend: "shop/b/80/tcp", Weight: 3}
+	a, b := ir.StreamBackend{Backend: named("shop/a/80/tcp"), Weight: 7}, ir.StreamBackend{Backend: named("shop/b/80/tcp"), Weight: 3}
 	for _, c := range []struct {
 		name   string
 		stream *ir.Stream
@@ -30,9 +36,9 @@ func TestStream(t *testing.T) {
 	}{
 		{"a single backend gets every connection", streamTo(a), map[string]uint32{"shop/a/80/tcp": 1}},
 		{"several get their shares", streamTo(a, b), map[string]uint32{"shop/a/80/tcp": 7, "shop/b/80/tcp": 3}},
-		{"weight 0 gets none", streamTo(a, ir.StreamBackend{Backend: "shop/c/80/tcp"}), map[string]uint32{"shop/a/80/tcp": 1}},
+		{"weight 0 gets none", streamTo(a, ir.StreamBackend{Backend: named("shop/c/80/tcp")}), map[string]uint32{"shop/a/80/tcp": 1}},
 		{
-			"the share of what can not be resolved is refused", streamTo(a, ir.StreamBackend{Weight: 3}),
+			"the share of what cannot be resolved is refused", streamTo(a, ir.StreamBackend{Weight: 3}),
 			map[string]uint32{"shop/a/80/tcp": 7, wire.UnresolvedBackend: 3},
 		},
 		{"without a backend every connection is refused", streamTo(), map[string]uint32{wire.UnresolvedBackend: 1}},
@@ -79,7 +85,7 @@ func TestStreamBehindTLS(t *testing.T) {
 	}}, nil)
 	prototest.Valid(t, l)
 	if len(l.GetListenerFilters()) != 1 {
-		t.Error("nobody reads the server name")
+		t.Error("the server name is not read")
 	}
 	ends, passes := l.GetFilterChains()[0], l.GetFilterChains()[1]
 	if passes.GetTransportSocket() != nil || passes.GetFilterChainMatch().GetServerNames()[0] != "b.example" {
@@ -97,12 +103,18 @@ func TestStreamBehindTLS(t *testing.T) {
 func TestDatagrams(t *testing.T) {
 	t.Parallel()
 	stream := streamTo(
-		ir.StreamBackend{Backend: "shop/a/53/udp", Weight: 70}, ir.StreamBackend{Weight: 20}, ir.StreamBackend{Backend: "shop/b/53/udp", Weight: 10},
+		ir.StreamBackend{
+			Backend: named("shop/a/53/udp"),
+			Weight:  70,
+		},
+		ir.StreamBackend{Weight: 20},
+		ir.StreamBackend{Backend: named("shop/b/53/udp"), Weight: 10},
 	)
 	port := ir.Port{Number: 53, Protocol: ir.UDP, Chains: []ir.Chain{{Name: "udp", Stream: stream}}}
 	l := listener.Listener(edge, port, nil)
 	prototest.Valid(t, l)
-	if l.GetName() != "infra/edge/53/udp" || l.GetAddress().GetSocketAddress().GetProtocol() != corev3.SocketAddress_UDP || l.GetUdpListenerConfig() == nil {
+	if l.GetName() != "infra/edge/53/udp" || l.GetAddress().GetSocketAddress().GetProtocol() != corev3.SocketAddress_UDP ||
+		l.GetUdpListenerConfig() == nil {
 		t.Errorf("not a UDP listener: %v", l)
 	}
 	var proxy udpv3.UdpProxyConfig

@@ -19,7 +19,7 @@ func spans(port ir.Port, t *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
 		return nil
 	}
 	service := &corev3.GrpcService{
-		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: t.Backend}},
+		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: t.Backend.String()}},
 	}
 	for _, h := range t.Headers {
 		service.InitialMetadata = append(service.InitialMetadata, &corev3.HeaderValue{Key: h.Name, Value: h.Value})

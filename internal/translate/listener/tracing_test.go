@@ -17,11 +17,11 @@ import (
 
 func tracingOf(t *testing.T, tracing *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
 	t.Helper()
-	if tracing != nil && tracing.Backend == "" {
-		tracing.Backend = "otel"
+	if tracing != nil && tracing.Backend.IsZero() {
+		tracing.Backend = named("shop/otel/4317/http2")
 	}
 	l := listener.Listener(ir.Name{Namespace: "infra", Name: "gw"}, ir.Port{
-		Number: 80, Bound: 20080, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: "infra/gw/80"}},
+		Number: 80, TargetPort: 20080, Protocol: ir.HTTP, Chains: []ir.Chain{{Name: "http", RouteTable: ir.ParseTableID("infra/gw/80")}},
 	}, tracing)
 	prototest.Valid(t, l)
 	var manager hcmv3.HttpConnectionManager
@@ -33,7 +33,7 @@ func tracingOf(t *testing.T, tracing *ir.Tracing) *hcmv3.HttpConnectionManager_T
 
 func TestTracing(t *testing.T) {
 	t.Parallel()
-	t.Run("without a wish there are no spans", func(t *testing.T) {
+	t.Run("without a setting there are no spans", func(t *testing.T) {
 		t.Parallel()
 		if got := tracingOf(t, nil); got != nil {
 			t.Errorf("tracing: %v", got)
@@ -41,13 +41,21 @@ func TestTracing(t *testing.T) {
 	})
 	t.Run("spans go where they should, with their names and headers", func(t *testing.T) {
 		t.Parallel()
-		got := tracingOf(t, &ir.Tracing{Backend: "otel", Service: "shop", Span: "edge", Headers: []ir.Header{{Name: "authorization", Value: "secret"}}})
+		got := tracingOf(
+			t,
+			&ir.Tracing{
+				Backend: named("shop/otel/4317/http2"),
+				Service: "shop",
+				Span:    "edge",
+				Headers: []ir.Header{{Name: "authorization", Value: "secret"}},
+			},
+		)
 		var config tracev3.OpenTelemetryConfig
 		if err := got.GetProvider().GetTypedConfig().UnmarshalTo(&config); err != nil {
 			t.Fatal(err)
 		}
 		grpc := config.GetGrpcService()
-		if got.GetOperation() != "edge" || config.GetServiceName() != "shop" || grpc.GetEnvoyGrpc().GetClusterName() != "otel" ||
+		if got.GetOperation() != "edge" || config.GetServiceName() != "shop" || grpc.GetEnvoyGrpc().GetClusterName() != "shop/otel/4317/http2" ||
 			grpc.GetInitialMetadata()[0].GetKey() != "authorization" {
 			t.Errorf("tracing: %v, %v", got, &config)
 		}
@@ -64,9 +72,16 @@ func TestTracing(t *testing.T) {
 	t.Run("numbers are numbers, and what people write is taken as it is", func(t *testing.T) {
 		t.Parallel()
 		tags := tracingOf(t, &ir.Tracing{Attributes: []ir.SpanAttribute{
-			{Name: "code", Key: "http.response.status_code"}, {Name: "env", Literal: "100%"}, {Name: "who", Header: "x-user"}, {Name: "port", Key: "server.port"},
+			{
+				Name: "code",
+				Key:  "http.response.status_code",
+			},
+			{Name: "env", Literal: "100%"},
+			{Name: "who", Header: "x-user"},
+			{Name: "port", Key: "server.port"},
 		}}).GetCustomTags()
-		if tags[0].GetValueType() != tracingv3.CustomTag_INT || tags[1].GetLiteral().GetValue() != "100%" || tags[2].GetRequestHeader().GetName() != "x-user" {
+		if tags[0].GetValueType() != tracingv3.CustomTag_INT || tags[1].GetLiteral().GetValue() != "100%" ||
+			tags[2].GetRequestHeader().GetName() != "x-user" {
 			t.Errorf("tags: %v", tags)
 		}
 		if tags[3].GetValue() != "80" {

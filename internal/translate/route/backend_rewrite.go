@@ -60,6 +60,9 @@ func combined(rule, backend *ir.Rewrite) *ir.Rewrite {
 		if r.Hostname != "" {
 			c.Hostname = r.Hostname
 		}
+		if r.Host != nil {
+			c.Host = r.Host
+		}
 		if r.Path != nil {
 			c.Path = r.Path
 		}
@@ -76,7 +79,11 @@ func samePath(backends []ir.WeightedBackend) bool {
 // with is the rule with other backends, all of which have that path. Hostnames stay with the backends.
 func with(rule *ir.Rule, path *ir.PathEdit, backends []ir.WeightedBackend) *ir.Rule {
 	forward := *rule.Forward
-	forward.Rewrite, forward.Backends = &ir.Rewrite{Path: path}, backends
+	rewrite := &ir.Rewrite{Path: path}
+	if rule.Forward.Rewrite != nil {
+		rewrite.Host = rule.Forward.Rewrite.Host
+	}
+	forward.Rewrite, forward.Backends = rewrite, backends
 	changed := *rule
 	changed.Forward = &forward
 	return &changed

@@ -20,7 +20,7 @@ func describe(r *routev3.Route) string {
 	}
 	for _, c := range r.GetRoute().GetWeightedClusters().GetClusters() {
 		if c.GetHostRewriteLiteral() != "" {
-			text += fmt.Sprintf(" (%s at %s)", c.GetName(), c.GetHostRewriteLiteral())
+			text += fmt.Sprintf(" (%s at %s)", short(c.GetName()), c.GetHostRewriteLiteral())
 		}
 	}
 	if f := r.GetMatch().GetRuntimeFraction().GetDefaultValue(); f != nil {
@@ -35,7 +35,7 @@ func TestRewritesOnBackends(t *testing.T) {
 	prefix := func(p string) *ir.Rewrite { return &ir.Rewrite{Path: &ir.PathEdit{Prefix: &p}} }
 	host := func(h string) *ir.Rewrite { return &ir.Rewrite{Hostname: h} }
 	backend := func(name string, weight uint32, r *ir.Rewrite) ir.WeightedBackend {
-		return ir.WeightedBackend{Backend: name, Weight: weight, Rewrite: r}
+		return ir.WeightedBackend{Backend: svc(name), Weight: weight, Rewrite: r}
 	}
 	tests := []struct {
 		name     string
@@ -45,7 +45,12 @@ func TestRewritesOnBackends(t *testing.T) {
 	}{
 		{"a single one is the route's", nil, []ir.WeightedBackend{backend("a", 1, full("/x"))}, []string{"a /x"}},
 		{"a prefix is replaced", nil, []ir.WeightedBackend{backend("a", 1, prefix("/x"))}, []string{"a /x/q"}},
-		{"the backend's wins", &ir.Rewrite{Hostname: "r", Path: full("/r").Path}, []ir.WeightedBackend{backend("a", 1, host("h"))}, []string{"a /r at h"}},
+		{
+			"the backend's wins",
+			&ir.Rewrite{Hostname: "r", Path: full("/r").Path},
+			[]ir.WeightedBackend{backend("a", 1, host("h"))},
+			[]string{"a /r at h"},
+		},
 		{
 			"the same for all needs no split", nil,
 			[]ir.WeightedBackend{backend("a", 1, full("/x")), backend("b", 1, full("/x"))},
@@ -75,7 +80,11 @@ func TestRewritesOnBackends(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rule := ir.Rule{Name: "r", Match: ir.Match{Path: path(ir.Prefix, "/p").Path}, Forward: &ir.Forward{Backends: tt.backends, Rewrite: tt.rule}}
+			rule := ir.Rule{
+				Name:    "r",
+				Match:   ir.Match{Path: path(ir.Prefix, "/p").Path},
+				Forward: &ir.Forward{Backends: tt.backends, Rewrite: tt.rule},
+			}
 			vh, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{rule}})
 			prototest.Valid(t, vh)
 			var got []string

@@ -9,7 +9,7 @@ import (
 
 // beforeRouting adds what a virtual host needs whose requests pass filters before their route counts. Envoy looks for a route at once,
 // finds with it the virtual host and so the filters, and looks again when they have changed something. So there is a route for every
-// request, if only to be answered 404. Without somebody to ask, nothing passes.
+// request, if only to be answered 404. Without a server to ask, nothing passes.
 func beforeRouting(host *ir.VirtualHost, routes []*routev3.Route) []*routev3.Route {
 	if len(host.Filters) == 0 {
 		return routes

@@ -12,7 +12,7 @@ import (
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	rule := to("r", path(ir.Prefix, "/"))
-	rule.CORS = &ir.CORS{
+	rule.Policy.CORS = &ir.CORS{
 		Origins: []ir.StringMatch{{Kind: ir.Regex, Value: "https://.*"}, {Value: "http://a.example"}},
 		Methods: []string{"GET", "PUT"}, Headers: []string{"*"}, Expose: []string{"x-a", "x-b"}, Credentials: true, MaxAge: 7,
 	}

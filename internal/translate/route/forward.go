@@ -5,6 +5,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -12,10 +13,10 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
 
-// UnresolvedBackend is where the share of a backend goes that can not be resolved. Envoy answers it with an error.
+// UnresolvedBackend is where the share of a backend goes that cannot be resolved. Envoy answers it with an error.
 const UnresolvedBackend = wire.UnresolvedBackend
 
-func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
+func forward(r *routev3.Route, rule *ir.Rule, policy *ir.RequestPolicy, replacement string) {
 	f := rule.Forward
 	backends := slices.DeleteFunc(slices.Clone(f.Backends), func(b ir.WeightedBackend) bool { return b.Weight == 0 })
 	if len(backends) == 0 {
@@ -28,8 +29,9 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 		Priority: corev3.RoutingPriority_HIGH,
 	}
 	rewrite(action, f.Rewrite, replacement)
-	timeouts(action, f, f.Streams || rule.Match.GRPC)
-	retries(r, action, f)
+	timeouts(action, policy, f.Streams || rule.Match.GRPC)
+	retries(r, action, policy)
+	action.UpgradeConfigs = upgrades(policy.Upgrades)
 	action.RequestMirrorPolicies = mirrors(f.Mirrors, action.GetTimeout().AsDuration() > 0)
 
 	requestHeaders := rule.RequestHeaders
@@ -38,23 +40,27 @@ func forward(r *routev3.Route, rule *ir.Rule, replacement string) {
 		for i := range backends {
 			backends[i].RequestHeaders = then(rule.RequestHeaders, backends[i].RequestHeaders)
 		}
-		requestHeaders = ir.HeaderEdit{}
+		requestHeaders = nil
 	}
 	r.RequestHeadersToAdd, r.RequestHeadersToRemove = headers(requestHeaders)
-	destination(r, action, backends)
-	action.AppendXForwardedHost = tellsHost(action, rule, backends)
+	destination(r, action, backends, policy.AsksWithContext())
+	action.AppendXForwardedHost = appendsHost(action, rule, backends)
 	r.Action = &routev3.Route_Route{Route: action}
+	filter.AddAuthContext(r, policy)
 }
 
-// tellsHost says whether a request is to name the host that the client asked for: where the host is rewritten, since applications make
+// appendsHost reports whether a request is to name the host that the client asked for: where the host is rewritten, since applications make
 // links of it, unless the user edits the header. Envoy would append to what the edits leave. The standard leaves it open.
-func tellsHost(action *routev3.RouteAction, rule *ir.Rule, backends []ir.WeightedBackend) bool {
+func appendsHost(action *routev3.RouteAction, rule *ir.Rule, backends []ir.WeightedBackend) bool {
 	rewrites := func(b ir.WeightedBackend) bool { return hostname(b) != "" }
 	edited := func(b ir.WeightedBackend) bool { return edits(b.RequestHeaders, forwardedHost) }
 	if edits(rule.RequestHeaders, forwardedHost) || slices.ContainsFunc(backends, edited) {
 		return false
 	}
-	return action.GetHostRewriteLiteral() != "" || slices.ContainsFunc(backends, rewrites)
+	if r := rule.Forward.Rewrite; r != nil && r.Host != nil && r.Host.Hidden {
+		return false
+	}
+	return action.GetHostRewriteSpecifier() != nil || slices.ContainsFunc(backends, rewrites)
 }
 
 const forwardedHost = "x-forwarded-host"
@@ -64,14 +70,14 @@ var notFoundCodes = map[int]routev3.RouteAction_ClusterNotFoundResponseCode{
 	serviceUnavailable:  routev3.RouteAction_SERVICE_UNAVAILABLE,
 }
 
-// destination says which cluster gets a request. A single one that edits nothing needs no draw.
-func destination(r *routev3.Route, action *routev3.RouteAction, backends []ir.WeightedBackend) {
+// destination says which cluster gets a request. A single one that edits nothing needs no draw, unless settings have to be drawn as well.
+func destination(r *routev3.Route, action *routev3.RouteAction, backends []ir.WeightedBackend, drawn bool) {
 	common := hostname(backends[0])
 	differ := slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return hostname(b) != common })
 	if common != "" && !differ {
 		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: common}
 	}
-	if only := backends[0]; len(backends) == 1 && only.RequestHeaders.IsZero() && only.ResponseHeaders.IsZero() {
+	if only := backends[0]; !drawn && len(backends) == 1 && only.RequestHeaders.IsZero() && only.ResponseHeaders.IsZero() {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: clusterName(only.Backend)}
 		r.TypedPerFilterConfig = filter.Backend(r.TypedPerFilterConfig, &backends[0])
 		return
@@ -98,20 +104,39 @@ func hostname(b ir.WeightedBackend) string {
 	return b.Rewrite.Hostname
 }
 
-func clusterName(backend string) string {
-	if backend == "" {
+func clusterName(backend ir.Backend) string {
+	if backend.IsZero() {
 		return UnresolvedBackend
 	}
-	return backend
+	return backend.String()
 }
 
 func rewrite(action *routev3.RouteAction, r *ir.Rewrite, replacement string) {
 	if r == nil {
 		return
 	}
-	if r.Hostname != "" {
-		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: r.Hostname}
-	}
-	action.PathRewrite = literal(fullPath(r.Path))
+	rewriteHost(action, r)
+	action.PathRewrite = wire.Literal(fullPath(r.Path))
 	action.PrefixRewrite = replacement
+	if r.Path != nil && r.Path.Regex != nil {
+		action.RegexRewrite = regexEdit(r.Path.Regex)
+	}
+}
+
+func rewriteHost(action *routev3.RouteAction, r *ir.Rewrite) {
+	switch {
+	case r.Hostname != "":
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: r.Hostname}
+	case r.Host == nil:
+	case r.Host.Header != "":
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteHeader{HostRewriteHeader: r.Host.Header}
+	case r.Host.Path != nil:
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewritePathRegex{HostRewritePathRegex: regexEdit(r.Host.Path)}
+	case r.Host.Backend:
+		action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
+	}
+}
+
+func regexEdit(e *ir.RegexEdit) *matcherv3.RegexMatchAndSubstitute {
+	return &matcherv3.RegexMatchAndSubstitute{Pattern: regex(e.Pattern), Substitution: e.Substitution}
 }

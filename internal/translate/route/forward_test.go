@@ -30,11 +30,11 @@ func answer(r *routev3.Route) string {
 		return fmt.Sprint(direct.GetStatus())
 	}
 	if cluster := r.GetRoute().GetCluster(); cluster != "" {
-		return cluster
+		return short(cluster)
 	}
 	var shares []string
 	for _, c := range r.GetRoute().GetWeightedClusters().GetClusters() {
-		shares = append(shares, fmt.Sprintf("%s:%d", c.GetName(), c.GetWeight().GetValue()))
+		shares = append(shares, fmt.Sprintf("%s:%d", short(c.GetName()), c.GetWeight().GetValue()))
 	}
 	return strings.Join(shares, " ")
 }
@@ -47,14 +47,14 @@ func TestForward(t *testing.T) {
 		want     string
 	}{
 		{"no backend answers 500", nil, "500"},
-		{"no weight answers 500", []ir.WeightedBackend{{Backend: "a"}, {Backend: "b"}}, "500"},
-		{"one backend gets everything", []ir.WeightedBackend{{Backend: "a", Weight: 7}}, "a"},
-		{"a backend without weight gets nothing", []ir.WeightedBackend{{Backend: "a", Weight: 7}, {Backend: "b"}}, "a"},
-		{"several share", []ir.WeightedBackend{{Backend: "a", Weight: 3}, {Backend: "b", Weight: 1}}, "a:3 b:1"},
+		{"no weight answers 500", []ir.WeightedBackend{{Backend: svc("a")}, {Backend: svc("b")}}, "500"},
+		{"one backend gets everything", []ir.WeightedBackend{{Backend: svc("a"), Weight: 7}}, "a"},
+		{"a backend without weight gets nothing", []ir.WeightedBackend{{Backend: svc("a"), Weight: 7}, {Backend: svc("b")}}, "a"},
+		{"several share", []ir.WeightedBackend{{Backend: svc("a"), Weight: 3}, {Backend: svc("b"), Weight: 1}}, "a:3 b:1"},
 		{"one that is not resolved fails", []ir.WeightedBackend{{Weight: 1}}, route.UnresolvedBackend},
 		{
 			"one that is not resolved fails for its share",
-			[]ir.WeightedBackend{{Backend: "a", Weight: 3}, {Weight: 1}},
+			[]ir.WeightedBackend{{Backend: svc("a"), Weight: 3}, {Weight: 1}},
 			"a:3 " + route.UnresolvedBackend + ":1",
 		},
 	}
@@ -75,7 +75,10 @@ func TestForward(t *testing.T) {
 func TestForwardOfGRPCIsUnavailableWithoutBackend(t *testing.T) {
 	t.Parallel()
 	match := ir.Match{GRPC: true, Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
-	share := only(t, ir.Rule{Name: "r", Match: match, Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: "a", Weight: 3}, {Weight: 1}}}})
+	share := only(
+		t,
+		ir.Rule{Name: "r", Match: match, Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: svc("a"), Weight: 3}, {Weight: 1}}}},
+	)
 	if code := share.GetRoute().GetClusterNotFoundResponseCode(); code != routev3.RouteAction_SERVICE_UNAVAILABLE {
 		t.Errorf("the share of a backend that is not resolved is answered %s", code)
 	}
@@ -132,7 +135,7 @@ func TestTimeouts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rule := to("r", path(ir.Prefix, "/"))
-			rule.Forward.RequestTimeout, rule.Forward.BackendTimeout = given(tt.request), given(tt.backend)
+			rule.Policy.RequestTimeout, rule.Policy.BackendTimeout = given(tt.request), given(tt.backend)
 			action := only(t, rule).GetRoute()
 			if action.GetTimeout() == nil || action.GetTimeout().AsDuration() != tt.wantWhole {
 				t.Errorf("timeout is %v, want %v", action.GetTimeout(), tt.wantWhole)
@@ -155,7 +158,7 @@ func TestStreamsMayBeIdleForAnHour(t *testing.T) {
 	t.Parallel()
 	grpc, socket, limited := to("g", ir.Match{GRPC: true}), to("w", path(ir.Prefix, "/")), to("l", path(ir.Prefix, "/"))
 	socket.Forward.Streams = true
-	limited.Forward.Streams, limited.Forward.RequestTimeout = true, new(3*time.Hour)
+	limited.Forward.Streams, limited.Policy.RequestTimeout = true, new(3*time.Hour)
 	for _, c := range []struct {
 		rule ir.Rule
 		want time.Duration
@@ -170,7 +173,10 @@ func TestARewrittenHostIsForwarded(t *testing.T) {
 	t.Parallel()
 	plain, rule, backend := to("p", path(ir.Prefix, "/")), to("r", path(ir.Prefix, "/")), to("b", path(ir.Prefix, "/"))
 	rule.Forward.Rewrite = &ir.Rewrite{Hostname: "b.example"}
-	backend.Forward.Backends = append(backend.Forward.Backends, ir.WeightedBackend{Backend: "c", Weight: 1, Rewrite: &ir.Rewrite{Hostname: "c.example"}})
+	backend.Forward.Backends = append(
+		backend.Forward.Backends,
+		ir.WeightedBackend{Backend: svc("c"), Weight: 1, Rewrite: &ir.Rewrite{Hostname: "c.example"}},
+	)
 	for _, c := range []struct {
 		rule ir.Rule
 		want bool
@@ -183,7 +189,7 @@ func TestARewrittenHostIsForwarded(t *testing.T) {
 
 func TestARewrittenHostIsForwardedUnlessItsHeaderIsEdited(t *testing.T) {
 	t.Parallel()
-	for name, edit := range map[string]ir.HeaderEdit{
+	for name, edit := range map[string]*ir.HeaderEdit{
 		"set":     {Set: []ir.Header{{Name: "X-Forwarded-Host", Value: "a.example"}}},
 		"added":   {Add: []ir.Header{{Name: "x-forwarded-host", Value: "a.example"}}},
 		"removed": {Remove: []string{"X-Forwarded-Host"}},
@@ -206,11 +212,11 @@ func TestMirrors(t *testing.T) {
 		mirror ir.Mirror
 		want   string
 	}{
-		{"everything", ir.Mirror{Backend: "m", Numerator: 1, Denominator: 1}, "m 100/HUNDRED"},
-		{"a percentage", ir.Mirror{Backend: "m", Numerator: 42, Denominator: 100}, "m 42/HUNDRED"},
-		{"a fraction", ir.Mirror{Backend: "m", Numerator: 1, Denominator: 3}, "m 333333/MILLION"},
-		{"nothing", ir.Mirror{Backend: "m", Numerator: 0, Denominator: 100}, "m 0/HUNDRED"},
-		{"more than there is", ir.Mirror{Backend: "m", Numerator: 5, Denominator: 4}, "m 100/HUNDRED"},
+		{"everything", ir.Mirror{Backend: svc("m"), Numerator: 1, Denominator: 1}, "m 100/HUNDRED"},
+		{"a percentage", ir.Mirror{Backend: svc("m"), Numerator: 42, Denominator: 100}, "m 42/HUNDRED"},
+		{"a fraction", ir.Mirror{Backend: svc("m"), Numerator: 1, Denominator: 3}, "m 333333/MILLION"},
+		{"nothing", ir.Mirror{Backend: svc("m"), Numerator: 0, Denominator: 100}, "m 0/HUNDRED"},
+		{"more than there is", ir.Mirror{Backend: svc("m"), Numerator: 5, Denominator: 4}, "m 100/HUNDRED"},
 		{"no backend", ir.Mirror{Numerator: 1, Denominator: 1}, ""},
 	}
 	for _, tt := range tests {
@@ -221,7 +227,7 @@ func TestMirrors(t *testing.T) {
 			var got []string
 			for _, p := range only(t, rule).GetRoute().GetRequestMirrorPolicies() {
 				share := p.GetRuntimeFraction().GetDefaultValue()
-				got = append(got, fmt.Sprintf("%s %d/%s", p.GetCluster(), share.GetNumerator(), share.GetDenominator()))
+				got = append(got, fmt.Sprintf("%s %d/%s", short(p.GetCluster()), share.GetNumerator(), share.GetDenominator()))
 			}
 			if strings.Join(got, ",") != tt.want {
 				t.Errorf("got %v, want %q", got, tt.want)

@@ -10,15 +10,15 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-func set(name, value string) ir.HeaderEdit {
-	return ir.HeaderEdit{Set: []ir.Header{{Name: name, Value: value}}}
+func set(name, value string) *ir.HeaderEdit {
+	return &ir.HeaderEdit{Set: []ir.Header{{Name: name, Value: value}}}
 }
 
-func add(name, value string) ir.HeaderEdit {
-	return ir.HeaderEdit{Add: []ir.Header{{Name: name, Value: value}}}
+func add(name, value string) *ir.HeaderEdit {
+	return &ir.HeaderEdit{Add: []ir.Header{{Name: name, Value: value}}}
 }
 
-func remove(name string) ir.HeaderEdit { return ir.HeaderEdit{Remove: []string{name}} }
+func remove(name string) *ir.HeaderEdit { return &ir.HeaderEdit{Remove: []string{name}} }
 
 // apply edits headers as Envoy does: removes, overwrites, then appends, expanding `%%`.
 func apply(headers map[string]string, options []*corev3.HeaderValueOption, removed []string) {
@@ -40,10 +40,10 @@ func apply(headers map[string]string, options []*corev3.HeaderValueOption, remov
 
 func TestRequestHeaders(t *testing.T) {
 	t.Parallel()
-	none := ir.HeaderEdit{}
+	var none *ir.HeaderEdit
 	tests := []struct {
 		name          string
-		rule, backend ir.HeaderEdit
+		rule, backend *ir.HeaderEdit
 		want          string
 	}{
 		{"no edit", none, none, "old"},
@@ -110,7 +110,7 @@ func TestTheOtherBackendsKeepTheRulesEdit(t *testing.T) {
 	t.Parallel()
 	rule := to("r", path(ir.Prefix, "/"))
 	rule.RequestHeaders = set("x", "rule")
-	rule.Forward.Backends = []ir.WeightedBackend{{Backend: "a", Weight: 1, RequestHeaders: set("y", "a")}, {Backend: "b", Weight: 1}}
+	rule.Forward.Backends = []ir.WeightedBackend{{Backend: svc("a"), Weight: 1, RequestHeaders: set("y", "a")}, {Backend: svc("b"), Weight: 1}}
 	for _, c := range only(t, rule).GetRoute().GetWeightedClusters().GetClusters() {
 		headers := map[string]string{}
 		apply(headers, c.GetRequestHeadersToAdd(), c.GetRequestHeadersToRemove())
@@ -118,7 +118,7 @@ func TestTheOtherBackendsKeepTheRulesEdit(t *testing.T) {
 			t.Errorf("%s gets x %q", c.GetName(), headers["x"])
 		}
 	}
-	if len(rule.Forward.Backends[1].RequestHeaders.Set) != 0 {
+	if !rule.Forward.Backends[1].RequestHeaders.IsZero() {
 		t.Error("translating changed the rule")
 	}
 }

@@ -27,6 +27,11 @@ func match(path *routev3.RouteMatch, m *ir.Match) *routev3.RouteMatch {
 			},
 		})
 	}
+	for _, cookie := range m.Cookies.All() {
+		path.Cookies = append(path.Cookies, &routev3.CookieMatcher{
+			Name: cookie.Name, StringMatch: filter.StringMatch(cookie.StringMatch),
+		})
+	}
 	return path
 }
 

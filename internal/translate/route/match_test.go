@@ -8,8 +8,29 @@ import (
 	"github.com/gatewright/gatewright/internal/translate/route"
 )
 
+// svc is a Service of that name, or a reference that cannot be resolved.
+func svc(name string) ir.Backend {
+	if name == "" {
+		return ir.Backend{}
+	}
+	return ir.Backend{Object: ir.Name{Namespace: "shop", Name: name}, Port: 80, Protocol: ir.BackendHTTP1}
+}
+
+// short is the name of the Service that a cluster belongs to, or the name of the cluster if there is none.
+func short(cluster string) string {
+	if b, ok := ir.ParseBackend(cluster); ok {
+		return b.Object.Name
+	}
+	return cluster
+}
+
 func to(name string, m ir.Match) ir.Rule {
-	return ir.Rule{Name: name, Match: m, Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: name, Weight: 1}}}}
+	return ir.Rule{
+		Name:    name,
+		Match:   m,
+		Policy:  &ir.RequestPolicy{},
+		Forward: &ir.Forward{Backends: []ir.WeightedBackend{{Backend: svc(name), Weight: 1}}},
+	}
 }
 
 func path(kind ir.MatchKind, value string) ir.Match {
@@ -28,7 +49,7 @@ func TestMatch(t *testing.T) {
 		change(&m)
 		return m
 	}
-	host, _ := route.VirtualHost(ir.VirtualHost{Table: "t", Domain: "a.example", Rules: []ir.Rule{
+	host, _ := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Rules: []ir.Rule{
 		to("exact", path(ir.Exact, "/exact")),
 		to("exact-slash", path(ir.Exact, "/exact/")),
 		to("prefix", path(ir.Prefix, "/prefix/")),
@@ -63,17 +84,25 @@ func TestMatch(t *testing.T) {
 		{"a method", request{method: "DELETE", target: "/"}, "method"},
 		{"all headers", request{method: "GET", target: "/", headers: map[string]string{"x-colour": "blue", "x-size": "42"}}, "headers"},
 		{"not one of two headers", request{method: "GET", target: "/", headers: map[string]string{"x-colour": "blue"}}, "anything"},
-		{"not a part of a header", request{method: "GET", target: "/", headers: map[string]string{"x-colour": "blue", "x-size": "4 2"}}, "anything"},
+		{
+			"not a part of a header",
+			request{method: "GET", target: "/", headers: map[string]string{"x-colour": "blue", "x-size": "4 2"}},
+			"anything",
+		},
 		{"all parameters", request{method: "GET", target: "/?r=aaa&q=1"}, "query"},
 		{"not one of two parameters", request{method: "GET", target: "/?q=1"}, "anything"},
 		{"gRPC", request{method: "POST", target: "/s/m", headers: map[string]string{"content-type": "application/grpc+proto"}}, "grpc"},
-		{"whatever else comes to a host of gRPC", request{method: "POST", target: "/s/m", headers: map[string]string{"content-type": "application/json"}}, "grpc"},
+		{
+			"whatever else comes to a host of gRPC",
+			request{method: "POST", target: "/s/m", headers: map[string]string{"content-type": "application/json"}},
+			"grpc",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := pick(host, tt.request)
-			if cluster := got.GetRoute().GetCluster(); cluster != tt.want || got.GetName() != tt.want {
+			if cluster := short(got.GetRoute().GetCluster()); cluster != tt.want || got.GetName() != tt.want {
 				t.Errorf("%s %s → route %q, cluster %q, want %q", tt.request.method, tt.request.target, got.GetName(), cluster, tt.want)
 			}
 		})
@@ -95,8 +124,11 @@ func TestAnErrorForGRPCTakesWhateverComes(t *testing.T) {
 	host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{closed, to("wide", path(ir.Prefix, "/"))}})
 	prototest.Valid(t, host)
 	for _, content := range []string{"application/grpc", "application/grpc-web+proto", "application/json"} {
-		if got := pick(host, request{method: "POST", target: "/", headers: map[string]string{"content-type": content}}).GetName(); got != "closed" {
-			t.Errorf("%s goes to %s, past a rule that can not be served", content, got)
+		if got := pick(
+			host,
+			request{method: "POST", target: "/", headers: map[string]string{"content-type": content}},
+		).GetName(); got != "closed" {
+			t.Errorf("%s goes to %s, past a rule that cannot be served", content, got)
 		}
 	}
 }

@@ -16,16 +16,16 @@ import (
 // mirrorTimeout is how long the answer to a copy is waited for where the route has no timeout: Envoy's own default for requests.
 const mirrorTimeout = 15 * time.Second
 
-// mirrors copies requests as they are, with the Host they came with. A backend that can not be resolved gets no copy, and the request
+// mirrors copies requests as they are, with the Host they came with. A backend that cannot be resolved gets no copy, and the request
 // is served all the same. A copy has the timeout of the route if it has one.
 func mirrors(all []ir.Mirror, limited bool) []*routev3.RouteAction_RequestMirrorPolicy {
 	var policies []*routev3.RouteAction_RequestMirrorPolicy
 	for _, m := range all {
-		if m.Backend == "" {
+		if m.Backend.IsZero() {
 			continue
 		}
 		policy := &routev3.RouteAction_RequestMirrorPolicy{
-			Cluster:                       m.Backend,
+			Cluster:                       m.Backend.String(),
 			RuntimeFraction:               &corev3.RuntimeFractionalPercent{DefaultValue: wire.Share(uint64(m.Numerator), uint64(m.Denominator))},
 			DisableShadowHostSuffixAppend: true,
 			RequestHeadersMutations:       []*mutationv3.HeaderMutation{hopsOfCopy},

@@ -11,9 +11,9 @@ import (
 
 // copied is a rule with a mirror.
 func copied(timeout *time.Duration) ir.Rule {
-	return ir.Rule{Forward: &ir.Forward{
-		Backends: []ir.WeightedBackend{{Backend: "a", Weight: 1}}, RequestTimeout: timeout,
-		Mirrors: []ir.Mirror{{Backend: "m", Numerator: 1, Denominator: 1}},
+	return ir.Rule{Policy: &ir.RequestPolicy{RequestTimeout: timeout}, Forward: &ir.Forward{
+		Backends: []ir.WeightedBackend{{Backend: svc("a"), Weight: 1}},
+		Mirrors:  []ir.Mirror{{Backend: svc("m"), Numerator: 1, Denominator: 1}},
 	}}
 }
 

@@ -22,7 +22,7 @@ type variant struct {
 // strings together and knows no segments, needs to be told so one by one. A regular expression would do both, and would fail for long
 // prefixes by Envoy's limit on the size of its program.
 func variants(path ir.StringMatch, edit *ir.PathEdit) []variant {
-	if edit == nil || edit.Full != nil || edit.Prefix == nil || path.Kind == ir.Regex {
+	if edit == nil || edit.Prefix == nil || path.Kind == ir.Regex {
 		return []variant{{match: pathMatch(path)}}
 	}
 	replacement := segments(*edit.Prefix)

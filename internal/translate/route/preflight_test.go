@@ -3,6 +3,7 @@ package route_test
 import (
 	"testing"
 
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -14,13 +15,23 @@ import (
 func TestPreflightsAreNotAskedAboutBeforeRouting(t *testing.T) {
 	t.Parallel()
 	rule := to("r", path(ir.Prefix, "/"))
-	rule.CORS = &ir.CORS{Origins: []ir.StringMatch{{Value: "https://a.example"}}}
-	vh, flaws := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Filters: []ir.ExternalAuth{{Backend: "auth"}}, Rules: []ir.Rule{rule}})
+	rule.Policy.CORS = &ir.CORS{Origins: []ir.StringMatch{{Value: "https://a.example"}}}
+	vh, invalid := route.VirtualHost(
+		ir.VirtualHost{Domain: "a.example", Filters: []ir.ListenerFilter{{Auth: &ir.ExternalAuth{Backend: svc("auth")}}}, Rules: []ir.Rule{rule}},
+	)
 	prototest.Valid(t, vh)
-	if len(flaws) > 0 {
-		t.Fatal(flaws)
+	if len(invalid) > 0 {
+		t.Fatal(invalid)
 	}
-	preflight := pick(vh, request{method: "OPTIONS", target: "/", headers: map[string]string{"origin": "https://a.example", "access-control-request-method": "PUT"}})
+	vh = &routev3.VirtualHost{Routes: kept(t, vh)}
+	preflight := pick(
+		vh,
+		request{
+			method:  "OPTIONS",
+			target:  "/",
+			headers: map[string]string{"origin": "https://a.example", "access-control-request-method": "PUT"},
+		},
+	)
 	if got := answer(preflight); got != route.UnresolvedBackend {
 		t.Errorf("a preflight may reach %s", got)
 	}
@@ -31,7 +42,10 @@ func TestPreflightsAreNotAskedAboutBeforeRouting(t *testing.T) {
 	if settings.GetMatcher().GetOnNoMatch() != nil || settings.GetMatcher().GetMatcherTree() == nil {
 		t.Errorf("it is asked about: %v", settings)
 	}
-	for _, r := range []request{{method: "OPTIONS", target: "/"}, {method: "PUT", target: "/", headers: map[string]string{"origin": "https://a.example"}}} {
+	for _, r := range []request{{method: "OPTIONS", target: "/"}, {
+		method: "PUT", target: "/",
+		headers: map[string]string{"origin": "https://a.example"},
+	}} {
 		if got := pick(vh, r); answer(got) != "r" || got.GetTypedPerFilterConfig()[filter.BeforeRouting(0)] != nil {
 			t.Errorf("%s: %v", r.method, got)
 		}

@@ -7,6 +7,7 @@ import (
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
+	previousprioritiesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/priority/previous_priorities/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -25,7 +26,7 @@ const (
 	retriedBody = 1 << 20
 )
 
-// unseen are the failures after which the backend can not have processed the request.
+// unseen are the failures after which the backend cannot have processed the request.
 var unseen = []string{"connect-failure", "refused-stream", "reset-before-request"}
 
 // saferRetries is what a virtual host has its routes do that say nothing else: send a request that no backend can have processed to another
@@ -46,11 +47,11 @@ func elsewhere(times uint32, conditions []string) *routev3.RetryPolicy {
 }
 
 // retries says when a request is sent again. Where nothing is said, the virtual host decides: see [saferRetries].
-func retries(r *routev3.Route, action *routev3.RouteAction, f *ir.Forward) {
+func retries(r *routev3.Route, action *routev3.RouteAction, p *ir.RequestPolicy) {
 	switch {
-	case f.Retry == nil:
+	case p.Retry == nil:
 		return
-	case f.Retry.Attempts == 0:
+	case p.Retry.Attempts == 0:
 		// What a route says replaces what the virtual host says.
 		if action.RetryPolicy == nil {
 			action.RetryPolicy = &routev3.RetryPolicy{}
@@ -59,24 +60,63 @@ func retries(r *routev3.Route, action *routev3.RouteAction, f *ir.Forward) {
 		return
 	}
 	r.RequestBodyBufferLimit = wrapperspb.UInt64(retriedBody)
-	conditions := slices.Concat(unseen, []string{"unavailable", "retriable-status-codes"})
-	policy := elsewhere(f.Retry.Attempts, nil)
-	policy.RetriableStatusCodes = f.Retry.Codes
-	if f.BackendTimeout != nil && *f.BackendTimeout > 0 {
-		policy.PerTryTimeout = durationpb.New(*f.BackendTimeout)
-		// The standard: a try that reaches the timeout is followed by the next. Envoy does not tell a timeout from a connection that was
-		// reset after the request was sent, so that is tried again too.
-		conditions = append(conditions, "reset")
+	conditions := p.Retry.Triggers
+	if len(conditions) == 0 {
+		conditions = slices.Concat(unseen, []string{"unavailable", "retriable-status-codes"})
+	}
+	policy := elsewhere(p.Retry.Attempts, nil)
+	policy.RetriableStatusCodes = p.Retry.Codes
+	if timeout := tryTimeout(p); timeout > 0 {
+		policy.PerTryTimeout = durationpb.New(timeout)
+		if len(p.Retry.Triggers) == 0 {
+			// The standard: a try that reaches the timeout is followed by the next. Envoy does not tell a timeout from a connection that was
+			// reset after the request was sent, so that is tried again too.
+			conditions = append(conditions, "reset")
+		}
 	}
 	policy.RetryOn = strings.Join(conditions, ",")
-	if b := f.Retry.Backoff; b != nil {
-		base := max(*b, time.Millisecond)
-		longest := base
-		if base < time.Hour {
-			// A longer one need not grow, and could grow beyond what a duration can be.
-			longest = base * backoffGrowth
+	policy.RetryBackOff = backoff(p.Retry)
+	if p.Retry.PerPriority > 0 {
+		policy.RetryPriority = &routev3.RetryPolicy_RetryPriority{
+			Name: "envoy.retry_priorities.previous_priorities",
+			ConfigType: &routev3.RetryPolicy_RetryPriority_TypedConfig{TypedConfig: wire.Any(
+				&previousprioritiesv3.PreviousPrioritiesConfig{UpdateFrequency: int32(p.Retry.PerPriority)}, //nolint:gosec // at most 100
+			)},
 		}
-		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{BaseInterval: durationpb.New(base), MaxInterval: durationpb.New(longest)}
 	}
 	action.RetryPolicy = policy
+}
+
+// tryTimeout bounds one try: the rule's own timeout wins over that of a policy.
+func tryTimeout(p *ir.RequestPolicy) time.Duration {
+	switch {
+	case p.BackendTimeout != nil:
+		return *p.BackendTimeout
+	case p.Retry != nil && p.Retry.TryTimeout != nil:
+		return *p.Retry.TryTimeout
+	default:
+		return 0
+	}
+}
+
+// defaultBackoff is Envoy's.
+const defaultBackoff = 25 * time.Millisecond
+
+func backoff(r *ir.Retry) *routev3.RetryPolicy_RetryBackOff {
+	if r.Backoff == nil && r.MaxBackoff == nil {
+		return nil
+	}
+	base := defaultBackoff
+	if r.Backoff != nil {
+		base = max(*r.Backoff, time.Millisecond)
+	}
+	longest := base
+	switch {
+	case r.MaxBackoff != nil:
+		longest = max(*r.MaxBackoff, base)
+	case base < time.Hour:
+		// A longer one need not grow, and could grow beyond what a duration can be.
+		longest = base * backoffGrowth
+	}
+	return &routev3.RetryPolicy_RetryBackOff{BaseInterval: durationpb.New(base), MaxInterval: durationpb.New(longest)}
 }

@@ -21,24 +21,42 @@ func TestRetries(t *testing.T) {
 		wantPerTry       time.Duration
 		wantBase         time.Duration
 	}{
-		{"what the backend can not have processed is tried again", ir.Retry{Attempts: 2}, 0, 0, safe, 0, 0, 0},
+		{"what the backend cannot have processed is tried again", ir.Retry{Attempts: 2}, 0, 0, safe, 0, 0, 0},
 		{"codes are tried again", ir.Retry{Attempts: 1, Codes: []uint32{500, 503}}, 0, 0, safe, 0, 0, 0},
 		{"the request's timeout bounds all tries", ir.Retry{Attempts: 1}, time.Second, 0, safe, time.Second, 0, 0},
-		{"a try that times out is followed by the next", ir.Retry{Attempts: 1}, time.Minute, time.Second, safe + ",reset", time.Minute, time.Second, 0},
+		{
+			"a try that times out is followed by the next",
+			ir.Retry{Attempts: 1},
+			time.Minute,
+			time.Second,
+			safe + ",reset",
+			time.Minute,
+			time.Second,
+			0,
+		},
 		{"the backend's timeout does not bound all tries", ir.Retry{Attempts: 1}, 0, time.Second, safe + ",reset", 0, time.Second, 0},
-		{"the wait is at least the backoff", ir.Retry{Attempts: 1, Backoff: new(100 * time.Millisecond)}, 0, 0, safe, 0, 0, 100 * time.Millisecond},
+		{
+			"the wait is at least the backoff",
+			ir.Retry{Attempts: 1, Backoff: new(100 * time.Millisecond)},
+			0,
+			0,
+			safe,
+			0,
+			0,
+			100 * time.Millisecond,
+		},
 		{"no wait is as short as Envoy allows", ir.Retry{Attempts: 1, Backoff: new(time.Duration(0))}, 0, 0, safe, 0, 0, time.Millisecond},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rule := to("r", path(ir.Prefix, "/"))
-			rule.Forward.Retry = &tt.retry
+			rule.Policy.Retry = &tt.retry
 			if tt.request > 0 {
-				rule.Forward.RequestTimeout = &tt.request
+				rule.Policy.RequestTimeout = &tt.request
 			}
 			if tt.backend > 0 {
-				rule.Forward.BackendTimeout = &tt.backend
+				rule.Policy.BackendTimeout = &tt.backend
 			}
 			action := only(t, rule).GetRoute()
 			policy := action.GetRetryPolicy()
@@ -79,7 +97,7 @@ func TestDefaultRetries(t *testing.T) {
 	t.Run("the same with a timeout for each try", func(t *testing.T) {
 		t.Parallel()
 		rule := to("r", path(ir.Prefix, "/"))
-		rule.Forward.RequestTimeout, rule.Forward.BackendTimeout = new(time.Minute), new(time.Second)
+		rule.Policy.RequestTimeout, rule.Policy.BackendTimeout = new(time.Minute), new(time.Second)
 		policy := only(t, rule).GetRoute().GetRetryPolicy()
 		if policy.GetRetryOn() != unseen || policy.GetNumRetries().GetValue() != 2 || policy.GetPerTryTimeout().AsDuration() != time.Second {
 			t.Errorf("policy: %v", policy)
@@ -88,7 +106,7 @@ func TestDefaultRetries(t *testing.T) {
 	t.Run("no attempts are none", func(t *testing.T) {
 		t.Parallel()
 		rule := to("r", path(ir.Prefix, "/"))
-		rule.Forward.Retry = &ir.Retry{}
+		rule.Policy.Retry = &ir.Retry{}
 		policy := only(t, rule).GetRoute().GetRetryPolicy()
 		if policy == nil || policy.GetRetryOn() != "" || policy.GetNumRetries().GetValue() != 0 {
 			t.Errorf("policy: %v", policy)
@@ -104,7 +122,7 @@ func TestDefaultRetries(t *testing.T) {
 	t.Run("a rule that asks for retries keeps bodies for them", func(t *testing.T) {
 		t.Parallel()
 		rule := to("r", path(ir.Prefix, "/"))
-		rule.Forward.Retry = &ir.Retry{Attempts: 1}
+		rule.Policy.Retry = &ir.Retry{Attempts: 1}
 		if got := only(t, rule).GetRequestBodyBufferLimit().GetValue(); got != 1<<20 {
 			t.Errorf("keeps %d bytes", got)
 		}

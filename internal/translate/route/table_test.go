@@ -3,6 +3,7 @@ package route_test
 import (
 	"testing"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
 	"github.com/gatewright/gatewright/internal/translate/route"
@@ -11,7 +12,7 @@ import (
 // A table is the frame of virtual hosts however they travel: in scopes, in one response, or in a file.
 func TestTableCountsHops(t *testing.T) {
 	t.Parallel()
-	table := route.Table("infra/edge/80")
+	table := route.Table(ir.ParseTableID("infra/edge/80"), false)
 	prototest.Valid(t, table)
 	added := table.GetRequestHeadersToAdd()
 	if len(added) != 1 || added[0].GetHeader().GetKey() != filter.HopsHeader {

@@ -19,11 +19,13 @@ const (
 	maxCopies = 4
 )
 
-// tree finds the routes for a path without going through all of them, which is what Envoy does with a list. It only narrows down: under each key is, in their order, every
-// route that can match a path which leads there, with its whole match; so whatever the order says of two routes holds in the tree too. It is nil if a list does as well.
+// tree finds the routes for a path without going through all of them, which is what Envoy does with a list. It only narrows down: under
+// each key is, in their order, every route that can match a path which leads there, with its whole match; so whatever the order says of
+// two routes holds in the tree too. It is nil if a list does as well.
 //
-// Envoy looks for the whole path with its query among exact keys, then for the longest key that it begins with. Every path that a route can match begins with the route's literal, and
-// literals are keys; so under a key belong the routes whose literals the key begins with, and those that have none.
+// Envoy looks for the whole path with its query among exact keys, then for the longest key that it begins with. Every path that a route
+// can match begins with the route's literal, and literals are keys; so under a key belong the routes whose literals the key begins with,
+// and those that have none.
 func tree(routes []*routev3.Route) *xdsmatcherv3.Matcher {
 	if len(routes) < minTree {
 		return nil
@@ -96,7 +98,8 @@ const (
 )
 
 func patternOf(m *routev3.RouteMatch) pattern {
-	p := pattern{certain: len(m.GetHeaders()) == 0 && len(m.GetQueryParameters()) == 0 && m.GetGrpc() == nil && m.GetRuntimeFraction() == nil}
+	p := pattern{certain: len(m.GetHeaders()) == 0 && len(m.GetQueryParameters()) == 0 && len(m.GetCookies()) == 0 &&
+		m.GetGrpc() == nil && m.GetRuntimeFraction() == nil}
 	switch path := m.GetPathSpecifier().(type) {
 	case *routev3.RouteMatch_Prefix:
 		p.shape, p.literal = beginning, path.Prefix
@@ -142,7 +145,8 @@ func (f *forest) add(place int, p pattern) {
 	f.byLiteral[p.literal] = append(f.byLiteral[p.literal], place)
 }
 
-// keys are whole paths and beginnings of paths, with the places of the routes that count for each. It is false if there are too many of them for a tree to be worth it.
+// keys are whole paths and beginnings of paths, with the places of the routes that count for each. It is false if there are too many of
+// them for a tree to be worth it.
 func (f *forest) keys() (whole, beginnings map[string][]int, ok bool) {
 	whole, beginnings = map[string][]int{}, map[string][]int{}
 	copies := len(f.anywhere)
@@ -163,9 +167,10 @@ func (f *forest) keys() (whole, beginnings map[string][]int, ok bool) {
 	return whole, beginnings, true
 }
 
-// apart are the keys that can take the place of a literal: the literal alone as a whole path, and what may follow it in a path that the routes with that literal match. Under the literal itself
-// there are also paths that merely begin like it, and so all the routes that match those. fewer is by how much that makes fewer copies of routes than there are under the literal; it is 0 if it
-// does not, or is not possible since a route matches what merely begins like it.
+// apart are the keys that can take the place of a literal: the literal alone as a whole path, and what may follow it in a path that the
+// routes with that literal match. Under the literal itself there are also paths that merely begin like it, and so all the routes that
+// match those. fewer is by how much that makes fewer copies of routes than there are under the literal; it is 0 if it does not, or is not
+// possible since a route matches what merely begins like it.
 func (f *forest) apart(literal string, places []int, together int) (alone []int, after map[string][]int, fewer int) {
 	if together <= 2 {
 		// At least the literal alone and before a query have a route each.
@@ -203,7 +208,7 @@ func (f *forest) at(path string) []int {
 }
 
 // collect are the routes that count for a key, up to the first that leaves nothing to those after it.
-func (f *forest) collect(key string, judge func(pattern) (matches, decides bool)) []int {
+func (f *forest) collect(key string, evaluate func(pattern) (matches, decides bool)) []int {
 	var own, list []int
 	for end := range len(key) {
 		own = append(own, f.byLiteral[key[:end+1]]...)
@@ -211,7 +216,7 @@ func (f *forest) collect(key string, judge func(pattern) (matches, decides bool)
 	slices.Sort(own)
 	others := f.anywhere
 	for _, place := range own {
-		matches, decides := judge(f.patterns[place])
+		matches, decides := evaluate(f.patterns[place])
 		if !matches {
 			continue
 		}

@@ -31,9 +31,9 @@ func numbered(i int) ir.Rule {
 
 func hostOf(t *testing.T, rules []ir.Rule) *routev3.VirtualHost {
 	t.Helper()
-	host, flaws := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Rules: rules})
-	if len(flaws) > 0 {
-		t.Fatal(flaws)
+	host, invalid := route.VirtualHost(ir.VirtualHost{Domain: "a.example", Rules: rules})
+	if len(invalid) > 0 {
+		t.Fatal(invalid)
 	}
 	prototest.Valid(t, host)
 	return host
@@ -52,8 +52,8 @@ func TestHostsBecomeTreesWhereThatHelps(t *testing.T) {
 			rule := numbered(i)
 			// Each backend has a route of its own.
 			rule.Forward.Backends = []ir.WeightedBackend{
-				{Backend: "a", Weight: 1, Rewrite: &ir.Rewrite{Path: &ir.PathEdit{Full: new("/a")}}},
-				{Backend: "b", Weight: 1, Rewrite: &ir.Rewrite{Path: &ir.PathEdit{Full: new("/b")}}},
+				{Backend: svc("a"), Weight: 1, Rewrite: &ir.Rewrite{Path: &ir.PathEdit{Full: new("/a")}}},
+				{Backend: svc("b"), Weight: 1, Rewrite: &ir.Rewrite{Path: &ir.PathEdit{Full: new("/b")}}},
 			}
 			return rule
 		})[:40], true},

@@ -13,9 +13,9 @@ import (
 
 // VirtualHost is the rules of one hostname, in their order. Its name is the domain, which is unique in a table, and the name of each
 // route is that of its rule, so that what Envoy says about a route can be traced to the object it came from. A rule that Envoy would refuse
-// answers an error, or is left out if its match is the reason, and has a flaw.
-func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
-	routes, flaws := routesOf(&host, withPreflights(&host))
+// answers an error, or is left out if its match is the reason, and has a validation error.
+func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.ValidationError) {
+	routes, invalid := routesOf(&host, withPreflights(&host))
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}, TypedPerFilterConfig: filter.VirtualHost(&host)}
 	if slices.ContainsFunc(routes, func(r *routev3.Route) bool { return r.GetRoute() != nil }) {
 		vh.RetryPolicy = saferRetries
@@ -28,26 +28,25 @@ func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.Flaw) {
 	if !host.Flat {
 		vh.Matcher = tree(routes)
 	}
-	switch {
-	case host.Chain != "":
-		vh.Matcher = guard(host, routes, vh.GetMatcher())
-	case vh.GetMatcher() == nil:
+	if all := guards(&host); len(all) > 0 {
+		vh.Matcher = guard(&host, all, routes, vh.GetMatcher())
+	} else if vh.GetMatcher() == nil {
 		vh.Routes = routes
 	}
-	return vh, flaws
+	return vh, invalid
 }
 
 // routesOf are the routes that some rules of a host become.
-func routesOf(host *ir.VirtualHost, rules []ir.Rule) ([]*routev3.Route, []wire.Flaw) {
+func routesOf(host *ir.VirtualHost, rules []ir.Rule) ([]*routev3.Route, []wire.ValidationError) {
 	routes := make([]*routev3.Route, 0, len(rules))
-	var flaws []wire.Flaw
+	var invalid []wire.ValidationError
 	for i := range rules {
 		for _, p := range parts(&rules[i]) {
 			for _, v := range withoutPort(host, p.Rule, variants(p.Match.Path, pathEdit(p.Rule))) {
 				v.match.RuntimeFraction = p.fraction
 				r, err := wire.Build(func() *routev3.Route { return route(host, p.Rule, v) })
 				if err != nil {
-					flaws = noteOnce(flaws, wire.Flaw{Owner: p.Name, Reason: err.Error()})
+					invalid = noteOnce(invalid, wire.ValidationError{Owner: p.Name, Reason: err.Error()})
 					if r, err = wire.Build(func() *routev3.Route { return answer(p.Rule, v.match) }); err != nil {
 						continue
 					}
@@ -56,15 +55,15 @@ func routesOf(host *ir.VirtualHost, rules []ir.Rule) ([]*routev3.Route, []wire.F
 			}
 		}
 	}
-	return routes, flaws
+	return routes, invalid
 }
 
-// noteOnce adds a flaw that is not there yet: the routes of one rule have the same.
-func noteOnce(flaws []wire.Flaw, f wire.Flaw) []wire.Flaw {
-	if slices.Contains(flaws, f) {
-		return flaws
+// noteOnce adds a validation error that is not there yet: the routes of one rule have the same.
+func noteOnce(invalid []wire.ValidationError, f wire.ValidationError) []wire.ValidationError {
+	if slices.Contains(invalid, f) {
+		return invalid
 	}
-	return append(flaws, f)
+	return append(invalid, f)
 }
 
 // HasTree says whether the rules of a host are sent as a tree. A rule may become several routes, so it takes them all.
@@ -86,11 +85,19 @@ func answer(rule *ir.Rule, match *routev3.RouteMatch) *routev3.Route {
 func route(host *ir.VirtualHost, rule *ir.Rule, v variant) *routev3.Route {
 	r := &routev3.Route{Name: rule.Name, Match: match(v.match, &rule.Match), TypedPerFilterConfig: filter.Route(host, rule)}
 	r.ResponseHeadersToAdd, r.ResponseHeadersToRemove = headers(rule.ResponseHeaders)
+	telemetry(r, rule, host.PolicyOf(rule))
+	if auth := host.PolicyOf(rule).Auth; auth != nil && auth.RouteMetadata {
+		r.Metadata = routeMetadata(rule.Name)
+	}
 	switch {
+	case host.PolicyOf(rule).FailsClosed():
+		fail(r, unserved(rule))
 	case rule.Redirect != nil:
 		r.Action = &routev3.Route_Redirect{Redirect: redirect(host.Domain, rule.Redirect, v)}
 	case rule.Forward != nil:
-		forward(r, rule, v.replacement)
+		forward(r, rule, host.PolicyOf(rule), v.replacement)
+	case rule.Respond != nil:
+		respond(r, rule.Respond)
 	case rule.Fail != nil:
 		fail(r, rule.Fail.StatusCode)
 	default:
@@ -114,7 +121,7 @@ func unserved(rule *ir.Rule) int {
 	return internalServerError
 }
 
-// fail answers with a status. A status Envoy would not take is answered as 500, so that one rule can not spoil its table.
+// fail answers with a status. A status Envoy would not take is answered as 500, so that one rule cannot spoil its table.
 func fail(r *routev3.Route, status int) {
 	answer := uint32(internalServerError)
 	if status >= 200 && status < 600 {

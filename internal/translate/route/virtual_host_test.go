@@ -13,7 +13,7 @@ import (
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	got := route.Table("infra/edge/80")
+	got := route.Table(ir.ParseTableID("infra/edge/80"), false)
 	prototest.Valid(t, got)
 	if got.GetName() != "infra/edge/80" || !got.GetIgnorePortInHostMatching() || len(got.GetVirtualHosts()) != 0 {
 		t.Errorf("got %v", got)
@@ -22,10 +22,10 @@ func TestTable(t *testing.T) {
 
 func TestVirtualHostWithoutRules(t *testing.T) {
 	t.Parallel()
-	host, flaws := route.VirtualHost(ir.VirtualHost{Domain: "a.example"})
+	host, invalid := route.VirtualHost(ir.VirtualHost{Domain: "a.example"})
 	prototest.Valid(t, host)
-	if len(flaws) > 0 {
-		t.Error(flaws)
+	if len(invalid) > 0 {
+		t.Error(invalid)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestVirtualHostIsTheSameEveryTime(t *testing.T) {
 
 // busy is a host with rules of the kind users write.
 func busy(rules int) ir.VirtualHost {
-	host := ir.VirtualHost{Table: "infra/edge/80", Domain: "a.example"}
+	host := ir.VirtualHost{Table: ir.ParseTableID("infra/edge/80"), Domain: "a.example"}
 	for i := range rules {
 		rule := to(fmt.Sprintf("HTTPRoute/shop/r%d/0/0", i), path(ir.Prefix, fmt.Sprintf("/service-%d", i)))
 		rule.Match.Headers = []ir.NamedMatch{named("x-version", ir.Exact, "v1")}

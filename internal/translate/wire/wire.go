@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Any packs a message to the same bytes every time, maps included: a resource whose meaning did not change must not be sent again. One that Envoy
-// would refuse, or that has no bytes because of a text that is not UTF-8, ends the [Build] it is part of.
+// Any packs a message to the same bytes every time, maps included: a resource whose meaning did not change must not be sent again. One
+// that Envoy would refuse, or that has no bytes because of a text that is not UTF-8, ends the [Build] it is part of.
 func Any(m proto.Message) *anypb.Any {
 	if err := check(m); err != nil {
 		panic(invalid{err})
@@ -21,7 +21,7 @@ func Any(m proto.Message) *anypb.Any {
 	return packed
 }
 
-// UnresolvedBackend names a cluster that never exists. The share of a backend that can not be resolved is sent there, which Envoy
+// UnresolvedBackend names a cluster that never exists. The share of a backend that cannot be resolved is sent there, which Envoy
 // refuses, and the other backends get exactly theirs.
 const UnresolvedBackend = "unresolved-backend"
 

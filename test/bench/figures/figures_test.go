@@ -32,12 +32,20 @@ func TestExcess(t *testing.T) {
 		few, many  figures.Cost
 		want       string
 	}{
-		{name: "the same among few and many is fine", few: figures.Cost{Computed: touching(1), Bytes: 300}, many: figures.Cost{Computed: touching(1), Bytes: 310}},
+		{name: "the same among few and many is fine", few: figures.Cost{Computed: touching(1), Bytes: 300}, many: figures.Cost{
+			Computed: touching(1), Bytes: 310,
+		}},
 		{name: "a stage that grows is found", few: figures.Cost{Computed: touching(1)}, many: figures.Cost{Computed: touching(2)}, want: "grows"},
-		{name: "a stage that is always too busy is found", few: figures.Cost{Computed: touching(9)}, many: figures.Cost{Computed: touching(9)}, want: "want at most"},
+		{
+			name: "a stage that is always too busy is found", few: figures.Cost{Computed: touching(9)},
+			many: figures.Cost{Computed: touching(9)}, want: "want at most",
+		},
 		{name: "bytes that grow are found", few: figures.Cost{Bytes: 300}, many: figures.Cost{Bytes: 3000}, want: "bytes sent"},
 		{name: "resources that grow are found", many: figures.Cost{Sent: map[string]float64{"scope": 2}}, want: "resources sent"},
-		{name: "an endpoint may cause no translation", kind: "endpoint moved", few: figures.Cost{Computed: touching(1)}, many: figures.Cost{Computed: touching(1)}, want: "want none"},
+		{
+			name: "an endpoint may cause no translation", kind: "endpoint moved", few: figures.Cost{Computed: touching(1)},
+			many: figures.Cost{Computed: touching(1)}, want: "want none",
+		},
 		{
 			name: "an endpoint may cause its load assignment", kind: "endpoint moved",
 			few:  figures.Cost{Computed: map[string]float64{"endpoints": 1}, Sent: map[string]float64{"endpoints": 1}},
@@ -132,7 +140,7 @@ func TestGoals(t *testing.T) {
 			test.change(r)
 			var got []string
 			for _, goal := range r.Goals(1) {
-				if goal.Verdict() != "reached" {
+				if goal.Result() != "reached" {
 					got = append(got, goal.Name)
 				}
 			}

@@ -52,7 +52,10 @@ func (r *Run) Goals(gateways int) []Goal {
 		goals = append(goals,
 			atMost("probe p99 ≤ 3 × p50"+at, p.Idle.Times.P99(), p.Idle.Times.P50(), maxTail),
 			atMost("probe p50 loaded ≤ 1.5 × idle"+at, p.Loaded.Times.P50(), p.Idle.Times.P50(), maxLoaded),
-			atMost("endpoint p50 ≤ 1.5 × (watch + engine)"+at, p.Endpoint.Times.P50(), p.Limits.WatchEndpoint.P50()+p.Limits.EngineEndpoint.P50(), maxEndpoint),
+			atMost(
+				"endpoint p50 ≤ 1.5 × (watch + engine)"+at, p.Endpoint.Times.P50(), p.Limits.WatchEndpoint.P50()+p.Limits.EngineEndpoint.P50(),
+				maxEndpoint,
+			),
 		)
 		wrong += sum(p.Idle.Wrong) + sum(p.Loaded.Wrong) + sum(p.Endpoint.Wrong) + sum(p.Fill.Wrong)
 		asked += p.Idle.Requests + p.Loaded.Requests + p.Endpoint.Requests
@@ -70,7 +73,7 @@ func (r *Run) edits(gateways int) Goal {
 	return none(name, sum(p.Edit.Failures), p.Edit.Requests, "requests")
 }
 
-// translations counts what a change of an endpoint made anybody compute, beyond its load assignment.
+// translations counts the computations that a change of an endpoint caused, beyond its load assignment.
 func (r *Run) translations(gateways int) Goal {
 	name := "endpoint: translations"
 	n, changes := 0.0, 0
@@ -142,8 +145,8 @@ func none(name string, n, of int, what string) Goal {
 	return Goal{Name: name, Measured: true, Reached: n == 0, Figure: fmt.Sprintf("%s of %s %s", Grouped(n), Grouped(of), what)}
 }
 
-// Verdict is how a goal stands.
-func (g Goal) Verdict() string {
+// Result is how a goal stands.
+func (g Goal) Result() string {
 	switch {
 	case !g.Measured:
 		return "not measured"

@@ -14,7 +14,7 @@ import (
 type Run struct {
 	// Class is the GatewayClass of the implementation.
 	Class string `json:"class"`
-	// Version is that of the implementation, as whoever ran the benchmark names it.
+	// Version is that of the implementation, as named on the command line.
 	Version string    `json:"version,omitempty"`
 	Command string    `json:"command,omitempty"`
 	Date    time.Time `json:"date"`
@@ -93,7 +93,7 @@ type Probe struct {
 	Wrong map[string]int `json:"wrong,omitempty"`
 }
 
-// Limits are what nobody can be faster than on this machine: the API server's own way to a watcher, and Envoy's from a pushed resource
+// Limits are the lower bounds on this machine: the API server's own way to a watcher, and Envoy's from a pushed resource
 // to an answer.
 type Limits struct {
 	WatchRoute     Times `json:"watchRoute"`

@@ -40,7 +40,10 @@ func (t Table) Markdown() string {
 // Tables are the figures of the shape with so many Gateways.
 func (r *Run) Tables(gateways int) []Table {
 	points := r.shape(gateways)
-	tables := []Table{r.goalTable(gateways), probeTable(points), partsTable(points), fillTable(points), endpointTable(points), r.CostTable(gateways), dataPlaneTable(r.DataPlane)}
+	tables := []Table{
+		r.goalTable(gateways), probeTable(points), partsTable(points), fillTable(points), endpointTable(points), r.CostTable(gateways),
+		dataPlaneTable(r.DataPlane),
+	}
 	return slices.DeleteFunc(tables, func(t Table) bool { return len(t.Rows) == 1 })
 }
 
@@ -54,14 +57,15 @@ func (r *Run) shape(gateways int) []*Point {
 func (r *Run) goalTable(gateways int) Table {
 	t := Table{Title: "What must be shown", Rows: [][]string{{"goal", "figure", ""}}}
 	for _, g := range r.Goals(gateways) {
-		t.Rows = append(t.Rows, []string{g.Name, g.Figure, g.Verdict()})
+		t.Rows = append(t.Rows, []string{g.Name, g.Figure, g.Result()})
 	}
 	return t
 }
 
 func probeTable(points []*Point) Table {
 	t := Table{Title: "One more route: from its creation to the first 200 (ms)", Rows: [][]string{{
-		"routes", "idle p50 / p99", "loaded p50 / p99", "probes", "wrong answers", "limit: watch p50 / p99", "limit: engine p50 / p99", "p50 to limits",
+		"routes", "idle p50 / p99", "loaded p50 / p99", "probes", "wrong answers", "limit: watch p50 / p99", "limit: engine p50 / p99",
+		"p50 to limits",
 	}}}
 	for _, p := range points {
 		limits := p.Limits.WatchRoute.P50() + p.Limits.EngineRoute.P50()
@@ -76,13 +80,18 @@ func probeTable(points []*Point) Table {
 
 // partsTable is where the time of a probe goes. What no part accounts for is spent between them: on the wire, in queues, waiting for a CPU.
 func partsTable(points []*Point) Table {
-	t := Table{Title: "Where the time of one more route goes (ms, p50)", Rows: [][]string{{"routes", "all", "watch", "pipeline of one replica", "engine", "between them"}}}
+	t := Table{Title: "Where the time of one more route goes (ms, p50)", Rows: [][]string{{
+		"routes", "all", "watch", "pipeline of one replica", "engine", "between them",
+	}}}
 	for _, p := range points {
-		all, watch, pipeline, engine := p.Idle.Times.P50(), p.Limits.WatchRoute.P50(), p.Costs[changeAdded].Pipeline*1000, p.Limits.EngineRoute.P50()
+		all, watch, engine := p.Idle.Times.P50(), p.Limits.WatchRoute.P50(), p.Limits.EngineRoute.P50()
+		pipeline := p.Costs[changeAdded].Pipeline * 1000
 		if pipeline == 0 || math.IsNaN(all) {
 			continue
 		}
-		t.Rows = append(t.Rows, []string{Grouped(p.Routes), short(all), short(watch), short(pipeline), short(engine), short(all - watch - pipeline - engine)})
+		t.Rows = append(t.Rows, []string{
+			Grouped(p.Routes), short(all), short(watch), short(pipeline), short(engine), short(all - watch - pipeline - engine),
+		})
 	}
 	return t
 }
@@ -90,7 +99,8 @@ func partsTable(points []*Point) Table {
 // fillTable adds up the steps in which routes came, where each begins with what the one before ended with.
 func fillTable(points []*Point) Table {
 	t := Table{Title: "All routes, from nothing (s)", Rows: [][]string{{
-		"routes", "written", "all serve", "attachedRoutes right", "all have a status", "status writes: routes", "Gateways", "controller CPU", "controller memory", "proxy memory per route", "edits: not 200",
+		"routes", "written", "all serve", "attachedRoutes right", "all have a status", "status writes: routes", "Gateways",
+		"controller CPU", "controller memory", "proxy memory per route", "edits: not 200",
 	}}}
 	have, sofar := 0, Fill{}
 	for _, p := range points {
@@ -160,7 +170,8 @@ func endpointTable(points []*Point) Table {
 func (r *Run) CostTable(gateways int) Table {
 	points := r.shape(gateways)
 	t := Table{Title: "What one change costs", Rows: [][]string{{
-		"change", "routes", "controller CPU (ms)", "of one replica's pipeline (ms)", "values computed, by one replica", "resources sent", "bytes sent", "status writes",
+		"change", "routes", "controller CPU (ms)", "of one replica's pipeline (ms)", "values computed, by one replica", "resources sent",
+		"bytes sent", "status writes",
 	}}}
 	kinds := map[string]bool{}
 	for _, p := range points {
@@ -172,7 +183,8 @@ func (r *Run) CostTable(gateways int) Table {
 		for _, p := range points {
 			if c, ok := p.Costs[kind]; ok {
 				t.Rows = append(t.Rows, []string{
-					kind, Grouped(p.Routes), short(c.CPU * 1000), orNone(c.Pipeline * 1000), listed(c.Computed), listed(c.Sent), fmt.Sprintf("%.0f", c.Bytes), listed(c.StatusWrites),
+					kind, Grouped(p.Routes), short(c.CPU * 1000), orNone(c.Pipeline * 1000), listed(c.Computed), listed(c.Sent),
+					fmt.Sprintf("%.0f", c.Bytes), listed(c.StatusWrites),
 				})
 			}
 		}
@@ -180,7 +192,7 @@ func (r *Run) CostTable(gateways int) Table {
 	return t
 }
 
-// orNone is a figure that not everybody tells.
+// orNone is a figure that some implementations lack.
 func orNone(v float64) string {
 	if v == 0 {
 		return "–"

@@ -28,11 +28,17 @@ func page(runs []*figures.Run, plots []plotted) string {
 		fmt.Fprintf(&b, "Measured on %s with `%s`, version %s, %d controllers, %s, on %s; load average before: %s.\n",
 			run.Date.Format("2006-01-02 15:04 UTC"), run.Command, version, run.Controllers, run.Envoy, run.Machine, run.Load)
 		if a := run.Apart; a != nil {
-			fmt.Fprintf(&b, "The data plane was compared apart, on %s with `%s`, version %s; load average before: %s.\n", a.Date.Format("2006-01-02 15:04 UTC"), a.Command, a.Version, a.Load)
+			fmt.Fprintf(
+				&b, "The data plane was compared apart, on %s with `%s`, version %s; load average before: %s.\n",
+				a.Date.Format("2006-01-02 15:04 UTC"), a.Command, a.Version, a.Load,
+			)
 		}
 		for _, gateways := range shapes(run) {
 			if gateways > 1 {
-				fmt.Fprintf(&b, "\n### The routes spread over %d Gateways in as many namespaces\n\nThe same with `GATEWAYS=%d BENCHFLAGS=-resume`.\n", gateways, gateways)
+				fmt.Fprintf(
+					&b, "\n### The routes spread over %d Gateways in as many namespaces\n\nThe same with `GATEWAYS=%d BENCHFLAGS=-resume`.\n",
+					gateways, gateways,
+				)
 			}
 			for _, table := range run.Tables(gateways) {
 				fmt.Fprintf(&b, "\n**%s**\n\n%s", table.Title, table.Markdown())

@@ -46,7 +46,9 @@ func TestReport(t *testing.T) {
 	if strings.Contains(text, "old") || strings.Count(text, beginMark) != 1 {
 		t.Errorf("it was not replaced:\n%s", text)
 	}
-	if svg, err := os.ReadFile(filepath.Join(docs, "performance", "gatewright-probe-1.svg")); err != nil || !strings.Contains(string(svg), "<svg") {
+	if svg, err := os.ReadFile(filepath.Join(docs, "performance", "gatewright-probe-1.svg")); err != nil || !strings.Contains(
+		string(svg), "<svg",
+	) {
 		t.Errorf("there is no plot: %v", err)
 	}
 }

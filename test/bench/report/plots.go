@@ -92,7 +92,7 @@ func cpuOf(kind string) func(*figures.Point) float64 {
 	}
 }
 
-// colours can be told apart by everybody (Okabe and Ito).
+// colours can be told apart by colour-blind readers (Okabe and Ito).
 var colours = []color.RGBA{{0xd5, 0x5e, 0x00, 0xff}, {0xe6, 0x9f, 0x00, 0xff}, {0x00, 0x72, 0xb2, 0xff}, {0x00, 0x9e, 0x73, 0xff}}
 
 func drawOne(k kind, points []*figures.Point, path string) (bool, error) {
@@ -102,7 +102,10 @@ func drawOne(k kind, points []*figures.Point, path string) (bool, error) {
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(points)
 	p.Y.Min = 0
 	p.Legend.Top, p.Legend.Left = true, true
-	for _, style := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
+	for _, style := range []*font.Font{
+		&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font,
+		&p.Legend.TextStyle.Font,
+	} {
 		style.Variant = "Sans"
 	}
 	p.Add(plotter.NewGrid())

@@ -17,6 +17,7 @@ var Tests = []suite.ConformanceTest{
 	GatewayListenerWithoutCertificate,
 	GRPCRouteBackendProtocolWebSocket,
 	GRPCRouteInvalidBackendRefs,
+	HTTPRouteBackendServiceImport,
 	HTTPRouteRedirectHostWithPort,
 	HTTPRouteUnknownFilterKeepsRequests,
 }

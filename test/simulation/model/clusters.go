@@ -33,7 +33,7 @@ func (e *Envoy) takeClusters(r *discoveryv3.DeltaDiscoveryResponse) string {
 			}
 		}
 	}
-	e.told = true
+	e.hasClusters = true
 	e.advance()
 	resume()
 	return ""
@@ -122,7 +122,7 @@ func (e *Envoy) Resolve(name string) {
 	}
 }
 
-// takeSecrets tells whoever watches a secret. A secret that does not exist ends the waiting (sds_api.cc).
+// takeSecrets notifies the watchers of a secret. A secret that does not exist ends the waiting (sds_api.cc).
 func (e *Envoy) takeSecrets(r *discoveryv3.DeltaDiscoveryResponse) {
 	for _, resource := range r.GetResources() {
 		if p := e.secrets[resource.GetName()]; p != nil {

@@ -24,7 +24,7 @@ const (
 	GenerationHeader = "x-generation"
 	RefusedPath      = "/[a-z]{500}"
 	MaxProgramSize   = 100
-	refusal          = "regex program size is too large"
+	rejection        = "regex program size is too large"
 )
 
 // salt is in scopes whose bytes never occur again.
@@ -193,7 +193,10 @@ func secretsOf(tls *tlsv3.CommonTlsContext) []string {
 
 func readListener(body *anypb.Any) *listener {
 	m := unpack(body, &listenerv3.Listener{})
-	l := &listener{name: m.GetName(), port: int(m.GetAddress().GetSocketAddress().GetPortValue()), bound: m.GetBindToPort() == nil || m.GetBindToPort().GetValue()}
+	l := &listener{
+		name: m.GetName(), port: int(m.GetAddress().GetSocketAddress().GetPortValue()),
+		bound: m.GetBindToPort() == nil || m.GetBindToPort().GetValue(),
+	}
 	for _, fc := range m.GetFilterChains() {
 		c := knownChains.get(pack(fc), func() *chain { return readChain(fc) })
 		l.chains = append(l.chains, c)

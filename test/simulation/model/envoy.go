@@ -35,8 +35,8 @@ type Envoy struct {
 
 	active, warming map[string]*warmable
 	endpoints       map[string]string
-	// told and initialized say that there was a first answer for clusters, and that all clusters have been warm since.
-	told, initialized bool
+	// hasClusters reports that there was a first response with clusters, and initialized that all clusters have been warm since.
+	hasClusters, initialized bool
 
 	listeners, warmingListeners map[string]*attached
 	draining                    []draining
@@ -66,7 +66,7 @@ type provider struct {
 	table *table
 }
 
-// target is a subscription that something waits for: until the first answer, a refusal, or the end of the fetch timeout.
+// target is a subscription that something waits for: until the first answer, a NACK, or the end of the fetch timeout.
 type target struct {
 	ready    bool
 	deadline time.Time
@@ -106,7 +106,7 @@ func (e *Envoy) Started() bool { return e.started }
 // cluster_manager_impl.cc).
 func (e *Envoy) advance() {
 	e.activateClusters()
-	if e.told && !e.initialized && len(e.warming) == 0 {
+	if e.hasClusters && !e.initialized && len(e.warming) == 0 {
 		e.initialized = true
 		e.collect()
 		e.subscribe(listenerType)

@@ -39,7 +39,7 @@ func (e *Envoy) takeListeners(r *discoveryv3.DeltaDiscoveryResponse) string {
 	for _, resource := range r.GetResources() {
 		l := decode(resource.GetResource(), &knownListeners, readListener)
 		if l.refused {
-			problem += l.name + ": " + refusal + "\n"
+			problem += l.name + ": " + rejection + "\n"
 			continue
 		}
 		e.updateListener(l)
@@ -213,7 +213,7 @@ func (e *Envoy) takeTables(r *discoveryv3.DeltaDiscoveryResponse) string {
 		}
 		t := decode(resource.GetResource(), &knownTables, readTable)
 		if t.refused {
-			return refusal
+			return rejection
 		}
 		p.table = t
 		p.done()
@@ -241,7 +241,7 @@ func (e *Envoy) takeScopes(r *discoveryv3.DeltaDiscoveryResponse) string {
 				continue
 			}
 			if next.refused {
-				return refusal
+				return rejection
 			}
 			s.known[next.name] = next
 			updated[next.name] = next

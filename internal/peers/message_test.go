@@ -1,0 +1,40 @@
+package peers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// TestReplicasOfOtherReleasesReadTheNamesOfGroups: groups are typed in code only, and have the same text as ever between replicas.
+func TestReplicasOfOtherReleasesReadTheNamesOfGroups(t *testing.T) {
+	t.Parallel()
+	for text, proxy := range map[string]xds.Identity{
+		"shop/web|a": {Group: xds.GroupID{Namespace: "shop", Name: "web"}, Pod: "a"},
+		"/shared|a":  {Group: xds.GroupID{Name: "shared"}, Pod: "a"},
+	} {
+		if got := name(proxy); got != text {
+			t.Errorf("the entry of %+v is named %q, want %q", proxy, got, text)
+		}
+		if got, err := parseName(text); err != nil || got != proxy {
+			t.Errorf("%q is parsed as %+v (%v), want %+v", text, got, err, proxy)
+		}
+		sent := entry{proxy: proxy, since: time.Unix(1, 0), state: "1"}.message()
+		if got := sent.GetNode().GetCluster() + separator + sent.GetNode().GetId(); got != text {
+			t.Errorf("the node of %+v is %q, want %q", proxy, got, text)
+		}
+		if got, err := parse(sent); err != nil || got.proxy != proxy || got.state != "1" {
+			t.Errorf("the entry of %+v is parsed as %+v (%v)", proxy, got, err)
+		}
+	}
+	offered := offer{key: "HTTPRoute/shop/r@shop/web"}
+	if key, ok := parseOfferName(offered.name()); !ok || key != offered.key {
+		t.Errorf("%q is parsed as an offer of %q, %t", offered.name(), key, ok)
+	}
+	for _, text := range []string{offered.name(), "web|a", "shop/web"} {
+		if got, err := parseName(text); err == nil {
+			t.Errorf("%q is parsed as proxy %+v", text, got)
+		}
+	}
+}

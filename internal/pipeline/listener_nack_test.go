@@ -1,0 +1,67 @@
+package pipeline
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// TestANACKOfAListenerIsReportedByItsPolicies has a proxy reject listeners and secrets that ClientTrafficPolicies have settings in.
+func TestANACKOfAListenerIsReportedByItsPolicies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		golden string
+		nack   xds.NACK
+		want   []string
+	}{
+		{"HTTP3", xds.NACK{Type: xds.Listener, Name: "infra/gw/443"}, []string{"ClientTrafficPolicy infra/a", "Gateway infra/gw"}},
+		{"HTTP3", xds.NACK{Type: xds.Listener, Name: "infra/gw/443/udp"}, []string{"ClientTrafficPolicy infra/a", "Gateway infra/gw"}},
+		{
+			"ClientTrafficPolicy",
+			xds.NACK{Type: xds.Listener, Name: "infra/gw/8443"},
+			[]string{
+				"ClientTrafficPolicy gatewright-system/operator", "ClientTrafficPolicy infra/gateway", "ClientTrafficPolicy infra/mutual",
+				"Gateway infra/gw",
+			},
+		},
+		{
+			"ClientTrafficPolicy",
+			xds.NACK{Type: xds.Secret, Name: "ConfigMap/infra/ca"},
+			[]string{"ClientTrafficPolicy gatewright-system/operator", "ClientTrafficPolicy infra/gateway", "ClientTrafficPolicy infra/mutual"},
+		},
+	} {
+		in, err := os.ReadFile("testdata/" + c.golden + "/in.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &recorder{live: true, offers: map[string][]byte{}}
+		out := discardAll()
+		out.Statuses, out.Convergence, out.Peers = l, l, l
+		p := New(out, prometheus.NewRegistry(), WithSystemNamespace("gatewright-system"))
+		for _, change := range keys() {
+			p.Put(change)
+		}
+		put(t, p, base+string(in))
+		p.Start()
+		l.said = nil
+		c.nack.Reason = "no such thing"
+		p.NACKed(xds.Identity{Group: ownGroup("infra/gw")}, c.nack)
+		p.config.step()
+		var got []string
+		for _, said := range l.said {
+			if who, ok := strings.CutPrefix(said, "refuse "); ok {
+				who, _, _ = strings.Cut(who, " [")
+				got = append(got, who)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("a NACK of %s %s is reported by %q, want %q", c.nack.Type, c.nack.Name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
+	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// recorder records the outcomes of routes, and what proxies have acknowledged.
+type recorder struct {
+	discard
+	live   bool
+	said   []string
+	offers map[string][]byte
+}
+
+func (l *recorder) SetRoute(_ store.Kind, key string, o outcome.Route) {
+	l.said = append(l.said, fmt.Sprintf("route %s generation %d", key, o.Generation))
+}
+
+func (l *recorder) Forget(_ store.Kind, key string) { l.said = append(l.said, "forget "+key) }
+
+func (l *recorder) Reject(kind store.Kind, key, _ string, listeners []string, reason string) {
+	l.said = append(l.said, fmt.Sprintf("refuse %s %s %v: %s", kind, key, listeners, reason))
+}
+
+func (l *recorder) Accept(kind store.Kind, key, _ string) {
+	l.said = append(l.said, fmt.Sprintf("accept %s %s", kind, key))
+}
+
+func (l *recorder) Live(store.Kind, string, string) bool { return l.live }
+func (l *recorder) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
+func (l *recorder) Withdraw(key string)                  { delete(l.offers, key) }
+
+func (l *recorder) recorded(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(l.said, want) {
+		t.Errorf("said %q, want %q", l.said, want)
+	}
+	l.said = nil
+}
+
+func (l *recorder) plane(t *testing.T) *Pipeline {
+	t.Helper()
+	l.offers = map[string][]byte{}
+	out := discardAll()
+	out.Statuses, out.Convergence, out.Peers = l, l, l
+	p := New(out, prometheus.NewRegistry())
+	put(t, p, base+`
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
+`)
+	p.Start()
+	l.said = nil
+	return p
+}
+
+func put(t *testing.T, p *Pipeline, objects string) {
+	t.Helper()
+	for _, c := range resolvetest.Load(t, objects) {
+		p.Put(c)
+	}
+}
+
+func aRoute(generation int, path string) string {
+	return fmt.Sprintf(`
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: %d}
+spec:
+  parentRefs: [{name: web}]
+  rules: [{matches: [{path: {value: %s}}], backendRefs: [{name: v1, port: 80}]}]
+`, generation, path)
+}
+
+// served are the paths that the routes of a Gateway's virtual hosts match, with 500 behind those that fail.
+func served(p *Pipeline, gateway string) []string {
+	var paths []string
+	for _, key := range p.graph.hosts.Keys(nil) {
+		host, _ := p.graph.hosts.Get(nil, key)
+		if key.Table.Gateway != gateway {
+			continue
+		}
+		for _, rule := range host.Rules {
+			path := rule.Match.Path.Value
+			if rule.Fail != nil {
+				path += fmt.Sprint(" ", rule.Fail.StatusCode)
+			}
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func (l *recorder) serves(t *testing.T, p *Pipeline, gateway string, want ...string) {
+	t.Helper()
+	if got := served(p, gateway); !slices.Equal(got, want) {
+		t.Errorf("%s serves %q, want %q", gateway, got, want)
+	}
+}
+
+// nackHost has a proxy of a Gateway refuse the only virtual host as it is now.
+func nackHost(p *Pipeline, gateway string, change func(*xds.NACK)) {
+	table := gateway + "/80"
+	current, _ := p.graph.virtualHosts.Get(nil, ir.ParseTableID(table).Host("*"))
+	r := xds.NACK{Type: xds.VirtualHost, Table: table, Name: "*", Version: version(current.resource), Reason: "no such thing"}
+	if r.Routes = []string{"HTTPRoute/infra/r/0/0"}; change != nil {
+		change(&r)
+	}
+	p.NACKed(xds.Identity{Group: ownGroup(gateway)}, r)
+}

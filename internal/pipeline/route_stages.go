@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+const (
+	stageRoute           = "route"
+	stageRouteKinds      = "route kinds"
+	stageNamespaceBudget = "namespace budget"
+	stageRouteConflict   = "route conflict"
+	stageRepeatBudget    = "repeat budget"
+	stageVirtualHost     = "virtual host"
+)
+
+// addRouteStage adds the stage that resolves routes of every kind.
+func (g *graph) addRouteStage(keys []store.Source, inputs route.Inputs) *store.Table[route.Resolved] {
+	return memo.Derive(g.memo, stageRoute, keys, deepEqual[route.Resolved],
+		func(v *store.View, key string) route.Resolved { return resolveRoute(v, inputs, key) },
+		memo.OnPanic(func(v *store.View, key string, last route.Resolved, reason string) route.Resolved {
+			kind, name := store.SplitKindKey(key)
+			return route.Broken(v, inputs, kind, name, last, failed(reason))
+		}))
+}
+
+// addConflictStages adds the stages that decide between routes of different kinds.
+func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route.Resolved]) *store.Table[route.Resolved] {
+	byKind := store.NewIndexOf(routes, "route.byKind", func(_ string, r route.Resolved) []route.KindID { return r.Kinds() })
+	present := memo.DeriveOf(g.memo, stageRouteKinds, route.ParseKindID, typed[route.KindID](byKind), deepEqual[bool],
+		func(v *store.View, id route.KindID) bool { return byKind.Len(v, id) > 0 })
+	byStream := store.NewIndexOf(routes, "route.byStream", func(_ string, r route.Resolved) []ir.DomainID { return r.StreamDomains() })
+	namespaces := g.addNamespaceBudgetStage(routes)
+	c := route.ConflictResolver{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream, Namespaces: namespaces}
+	return memo.Derive(g.memo, stageRouteConflict, keys, deepEqual[route.Resolved], func(v *store.View, key string) route.Resolved {
+		instead, _ := g.substitutes.Routes.Get(v, key)
+		return instead.Apply(c.Resolve(v, key))
+	}, memo.OnPanic(func(v *store.View, key string, last route.Resolved, reason string) route.Resolved {
+		now, _ := routes.Get(v, key)
+		return last.Fail(now.Outcome.Generation, failed(reason))
+	}))
+}
+
+// addNamespaceBudgetStage adds the stage that finds the namespaces whose routes take too much of a Gateway.
+func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *store.Table[route.Shortage] {
+	budget := route.NamespaceBudget{
+		Routes:      routes,
+		Limits:      &g.objects.Limits,
+		ByNamespace: store.NewIndex(routes, "route.byNamespace", func(_ string, r route.Resolved) []string { return r.NamespaceKeys() }),
+		Rules: store.NewSums(
+			routes,
+			"route.rulesByNamespace",
+			func(_ string, r route.Resolved) map[string]int { return r.RulesByNamespace() },
+		),
+		Expressions: store.NewSums(
+			routes,
+			"route.expressionsByNamespace",
+			func(_ string, r route.Resolved) map[string]int { return r.ExpressionsByNamespace() },
+		),
+		Backends: store.NewDistinct(
+			routes,
+			"route.backendsByNamespace",
+			func(_ string, r route.Resolved) map[string][]string { return r.BackendsByNamespace() },
+		),
+	}
+	return memo.Derive(g.memo, stageNamespaceBudget, from(budget.ByNamespace), deepEqual[route.Shortage], budget.Shortage)
+}
+
+// addVirtualHostStages adds the stage that makes virtual hosts.
+func (g *graph) addVirtualHostStages(
+	ids []store.SourceOf[ir.HostID],
+	byDomain *store.IndexOf[ir.DomainID, route.Resolved],
+	byListener *store.IndexOf[ir.ListenerID, route.Resolved],
+) *store.TableOf[ir.HostID, ir.VirtualHost] {
+	byWild := store.NewIndexOf(g.routes, "route.byWild", func(_ string, r route.Resolved) []ir.ListenerID { return r.WildcardListeners() })
+	repeats := memo.DeriveOf(g.memo, stageRepeatBudget, ir.ParseListenerID, typed[ir.ListenerID](byWild), deepEqual[limits.Cutoff],
+		func(v *store.View, listener ir.ListenerID) limits.Cutoff {
+			r, _ := g.gateways.Get(v, listener.Gateway)
+			byHost := r.FallsThrough(listener.Listener)
+			return route.RepeatBudget(v, g.routes, byWild, byListener, byHost, g.objects.Limits.RepeatedRules, listener)
+		})
+	g.budgets = newBudgets(repeats, byWild)
+	in := route.Hosts{
+		Tables: g.tableListeners, Routes: g.routes, ByDomain: byDomain, Repeats: repeats, Limits: &g.objects.Limits,
+		Policies: g.inherited.listeners,
+	}
+	hosts := memo.DeriveOf(
+		g.memo,
+		stageVirtualHost,
+		ir.ParseHostID,
+		ids,
+		deepEqual[ir.VirtualHost],
+		func(v *store.View, id ir.HostID) ir.VirtualHost {
+			host := in.VirtualHost(v, id)
+			host.Flat, _ = g.substitutes.FlatHosts.Get(v, id)
+			return host
+		},
+	)
+	g.budgets.hosts = store.NewIndex(
+		hosts.Table,
+		"virtual host.beyond",
+		func(_ string, h ir.VirtualHost) []string { return some(len(h.Beyond) > 0) },
+	)
+	return hosts
+}

@@ -1,0 +1,119 @@
+package quarantine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Notice is what an object reports: proxies of a Gateway reject a part of it.
+type Notice struct {
+	Kind    store.Kind
+	Key     string
+	Gateway string
+	// Listeners are the names of those that the notice is about, empty for the whole object.
+	Listeners []string
+	Message   string
+}
+
+// Notices calls add for the routes and listener filters in quarantine, and the objects that they have settings from.
+func (q *Quarantine) Notices(add func(Notice)) {
+	for p, entry := range q.routes {
+		q.noticeRoute(add, p, entry)
+	}
+	q.noticePolicies(add)
+	for id, entry := range q.filters {
+		instead := "requests are answered 500 until they change"
+		switch {
+		case entry.good && len(entry.instead) == 0:
+			instead = "requests are not checked, as before, until they change"
+		case entry.good:
+			instead = "those from before are served until they change"
+		}
+		message := fmt.Sprintf("a proxy of Gateway %s rejected (NACK) the filters of the listener: %s; %s", id.Gateway, entry.reason, instead)
+		resolved, _ := q.tables.Gateways.Get(nil, id.Gateway)
+		for owner, listeners := range resolved.Owners(func(l gateway.Listener) bool { return l.ID == id.Listener }) {
+			add(Notice{Kind: owner.Kind, Key: owner.Key, Gateway: id.Gateway, Listeners: listeners, Message: message})
+		}
+	}
+}
+
+// Resources returns the clusters, listeners and secrets that proxies reject, with the reason.
+func (q *Quarantine) Resources() map[NACK]string { return maps.Clone(q.resources) }
+
+// noticeRoute reports a route in quarantine. If the route has not changed since it was good, the cause is one of the objects that it has
+// settings from: these report it instead.
+func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
+	kind, key := store.SplitKindKey(p.route)
+	current, _ := q.tables.Routes.Get(nil, p.route)
+	generation := current.Outcome.Generation
+	origins := entry.rejected.Origins(entry.rules)
+	for _, id := range current.Listeners() {
+		if id.Gateway == p.gateway {
+			origins = append(origins, q.tables.PolicyOrigins(id)...)
+		}
+	}
+	slices.SortFunc(origins, ir.ObjectRef.Compare)
+	origins = slices.Compact(origins)
+	elsewhere := entry.level() == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
+	instead := "its requests are answered 500 until the route changes"
+	switch {
+	case elsewhere:
+		instead = "what was served before still is, until it changes"
+	case entry.level() == lastGood:
+		instead = fmt.Sprintf("generation %d is served instead, until the route changes", entry.good.Outcome.Generation)
+	case entry.level() == leftOut:
+		instead = "the route is left out until it changes"
+	}
+	if !elsewhere {
+		add(Notice{Kind: kind, Key: key, Gateway: p.gateway, Message: fmt.Sprintf(
+			"a proxy of Gateway %s rejected (NACK) generation %d: %s; %s", p.gateway, generation, entry.reason, instead)})
+	}
+	if entry.level() == lastGood && !elsewhere {
+		return
+	}
+	for _, origin := range origins {
+		add(Notice{Kind: store.Kind(origin.Kind), Key: origin.Name.String(), Gateway: p.gateway, Message: fmt.Sprintf(
+			"a proxy of Gateway %s rejected (NACK) what %s %s has from it: %s; %s", p.gateway, kind, key, entry.reason, instead)})
+	}
+}
+
+// noticePolicies reports virtual hosts that proxies reject because of a policy above their routes, as long as they have that version.
+func (q *Quarantine) noticePolicies(add func(Notice)) {
+	maps.DeleteFunc(q.policies, func(r NACK, _ string) bool { return q.tables.HostVersion(r.host()) != r.Version })
+	for r, reason := range q.policies {
+		table := ir.ParseTableID(r.Table)
+		listeners, _ := q.tables.Listeners.Get(nil, table)
+		owner, _ := route.OwnerOf(listeners, r.Name)
+		for _, origin := range q.tables.PolicyOrigins(ir.ListenerID{Gateway: table.Gateway, Listener: owner.ID}) {
+			add(Notice{Kind: store.Kind(origin.Kind), Key: origin.Name.String(), Gateway: table.Gateway, Message: fmt.Sprintf(
+				"a proxy of Gateway %s rejected (NACK) the settings of host %s: %s; what was served before still is", table.Gateway, r.Name, reason)})
+		}
+	}
+}
+
+// Size is how much a Quarantine holds.
+type Size struct {
+	// Routes are in quarantine, Reported were live by their status alone, Waiting wait for an offer or have waited.
+	Routes, Reported, Waiting int
+}
+
+// Size returns how much is in quarantine.
+func (q *Quarantine) Size() Size {
+	return Size{Routes: len(q.routes), Reported: len(q.reported), Waiting: len(q.waitUntil)}
+}
+
+// RejectedDigest returns the digest under which replicas exchange the version of a route that the proxies of a Gateway reject, empty if
+// they reject none.
+func (q *Quarantine) RejectedDigest(route, gateway string) string {
+	entry := q.routes[place{route, gateway}]
+	if entry == nil {
+		return ""
+	}
+	return digestOf(entry.rejected.Rules)
+}

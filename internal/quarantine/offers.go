@@ -1,0 +1,244 @@
+package quarantine
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// All replicas have the same in quarantine. Otherwise proxies of different replicas would get different versions, and no state would be
+// acknowledged by all. Each replica offers what it has in quarantine, with a digest of the rejected rules, and adopts the offers of others
+// for rules that it has. Offers are merged: of several good versions the one with the highest generation wins, then the one whose bytes
+// sort last. A level that is rejected at one replica is rejected at all. A replica without a good version says nothing about that level.
+
+// Peers shows offers to other replicas.
+type Peers interface {
+	// Offer shows what is served instead of the rejected version; Withdraw ends it.
+	Offer(key, rejected string, instead []byte)
+	Withdraw(key string)
+}
+
+// OfferID is a place of which a replica offers something. Replicas see changes at different times, so one may offer what is about a version
+// that another one has not seen yet, or no longer has.
+type OfferID struct{ Replica, Key string }
+
+// Offer is what a replica has in quarantine.
+type Offer struct {
+	// rejected is a digest of what is rejected.
+	rejected string
+	content  offerContent
+	// goodRejected and closedRejected are the levels of a route that are rejected at some replica.
+	goodRejected, closedRejected bool
+}
+
+type offerContent struct {
+	// Floor is the first level that is not known to be rejected. Without a good version it says nothing of that level.
+	Floor  level           `json:"floor"`
+	Rules  []string        `json:"rules,omitempty"`
+	Reason string          `json:"reason"`
+	Good   json.RawMessage `json:"good,omitempty"`
+}
+
+// NewOffer reads the offer of another replica. The digest is empty if the replica has nothing in quarantine there any more, so that the
+// same rules get another try. It returns false if the content cannot be read.
+func NewOffer(rejected string, instead []byte) (Offer, bool) {
+	o := Offer{rejected: rejected}
+	if rejected != "" && json.Unmarshal(instead, &o.content) != nil {
+		return Offer{}, false
+	}
+	o.goodRejected = o.content.Floor > lastGood && len(o.content.Good) > 0
+	o.closedRejected = o.content.Floor > closed
+	return o, true
+}
+
+// With merges two offers about the same version.
+func (o Offer) With(other Offer) Offer {
+	if o.rejected != other.rejected {
+		return other
+	}
+	o.content.Floor = max(o.content.Floor, other.content.Floor)
+	o.goodRejected, o.closedRejected = o.goodRejected || other.goodRejected, o.closedRejected || other.closedRejected
+	if o.content.better(other.content.Good) {
+		o.content.Good = other.content.Good
+	}
+	return o
+}
+
+// better says whether another good version counts more.
+func (c offerContent) better(other json.RawMessage) bool {
+	generation := func(good json.RawMessage) int64 {
+		r, err := route.Decode(good)
+		if err != nil {
+			return -1
+		}
+		return r.Outcome.Generation
+	}
+	return cmp.Or(cmp.Compare(generation(other), generation(c.Good)), bytes.Compare(other, c.Good)) > 0
+}
+
+const filtersPrefix = "filters@"
+
+// offerKey is how replicas call a route at a Gateway, and filtersKey the filters of a listener.
+func (p place) offerKey() string { return p.route + "@" + p.gateway }
+
+func filtersKey(listener ir.ListenerID) string { return filtersPrefix + listener.String() }
+
+// floor is the first level that is not known to be rejected.
+func (q *routeEntry) floor() level {
+	if q.level() == closed && q.good == nil {
+		return lastGood
+	}
+	return q.level()
+}
+
+// Offer offers what is in quarantine here to other replicas.
+func (q *Quarantine) Offer() {
+	for p, entry := range q.routes {
+		if entry.offered {
+			continue
+		}
+		entry.offered = true
+		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason}
+		if entry.good != nil {
+			content.Good, _ = entry.good.Encode()
+		}
+		q.publish(p.offerKey(), digestOf(entry.rejected.Rules), content)
+	}
+	for key, entry := range q.filters {
+		content := offerContent{Reason: entry.reason}
+		switch {
+		case entry.good:
+			content.Good, _ = json.Marshal(entry.instead)
+		case entry.closed:
+			content.Floor = closed
+		}
+		q.publish(filtersKey(key), digestOf(entry.rejected), content)
+	}
+}
+
+func (q *Quarantine) publish(key, rejected string, content offerContent) {
+	if body, err := json.Marshal(content); err == nil {
+		q.peers.Offer(key, rejected, body)
+	}
+}
+
+// withdraw says that a version is not in quarantine any more. What others offer of the same version is forgotten, so that it gets another
+// chance. What they offer of a later one, which this replica may not have seen yet, stays.
+func (q *Quarantine) withdraw(key, rejected string) {
+	maps.DeleteFunc(q.offers, func(id OfferID, o Offer) bool { return id.Key == key && o.rejected == rejected })
+	q.peers.Withdraw(key)
+}
+
+// adopt takes over what other replicas have in quarantine of what is wanted here, and says whether that changed anything.
+func (q *Quarantine) adopt() bool {
+	if len(q.offers) > MaxNACKs {
+		// What is still in quarantine elsewhere is offered again when a replica is followed anew.
+		q.offers = map[OfferID]Offer{}
+	}
+	changed := false
+	for id, o := range q.offers {
+		if listener, filters := strings.CutPrefix(id.Key, filtersPrefix); filters {
+			changed = q.adoptFilters(ir.ParseListenerID(listener), o) || changed
+			continue
+		}
+		key, gateway, _ := strings.Cut(id.Key, "@")
+		changed = q.adoptRoute(place{key, gateway}, o) || changed
+	}
+	return changed
+}
+
+func (q *Quarantine) adoptRoute(p place, o Offer) bool {
+	current, exists := q.tables.Routes.Get(nil, p.route)
+	if !exists || !slices.Contains(current.Gateways(), p.gateway) || digestOf(current.Rules) != o.rejected {
+		return false
+	}
+	entry, fresh := q.routes[p], false
+	if entry == nil || !current.SameRules(entry.rejected) {
+		if q.full(p.gateway) {
+			return false
+		}
+		q.quarantineRoute(p, current, o.content.Rules, o.content.Reason)
+		entry, fresh = q.routes[p], true
+	}
+	before, changed := entry.level(), fresh
+	entry.goodRejected, entry.closedRejected = entry.goodRejected || o.goodRejected, entry.closedRejected || o.closedRejected
+	own := offerContent{}
+	if entry.good != nil {
+		own.Good, _ = entry.good.Encode()
+	}
+	if theirs, err := route.Decode(o.content.Good); err == nil && own.better(o.content.Good) && theirs.Replaces(entry.rejected) {
+		entry.good, changed = &theirs, true
+		q.lastGood[p] = theirs
+	}
+	if changed = changed || entry.level() != before; changed {
+		q.setRoutes(p.route)
+	}
+	return changed
+}
+
+func (q *Quarantine) adoptFilters(listener ir.ListenerID, o Offer) bool {
+	rejected := q.tables.filtersOf(listener)
+	if len(rejected) == 0 || digestOf(rejected) != o.rejected {
+		return false
+	}
+	entry, changed := q.filters[listener], false
+	if entry == nil {
+		q.quarantineFilters(listener, rejected, o.content.Reason)
+		entry, changed = q.filters[listener], true
+	}
+	own, _ := json.Marshal(entry.instead)
+	var theirs []ir.ListenerFilter
+	switch {
+	case entry.closed:
+	case o.content.Floor == closed:
+		entry.instead, entry.good, entry.closed, changed = []ir.ListenerFilter{{}}, false, true, true
+	case json.Unmarshal(o.content.Good, &theirs) == nil && replacesFilters(listener, theirs,
+		rejected) && (!entry.good || bytes.Compare(o.content.Good, own) > 0):
+		entry.instead, entry.good, changed = theirs, true, true
+		q.lastGoodFilters[listener] = theirs
+	}
+	if changed {
+		q.tables.Substitutes.Filters.Set(listener, *entry)
+	}
+	return changed
+}
+
+// OfferWait is how long a replica that does not know what was good waits for another one to say. Proxies go on with what they have
+// meanwhile.
+const OfferWait = 3 * time.Second
+
+// awaitOffer reports whether a rejected route has to wait: proxies have had it, or rejected it, before, no good version of it is known
+// here, and another replica may know one. It waits once.
+func (q *Quarantine) awaitOffer(p place) bool {
+	kind, name := store.SplitKindKey(p.route)
+	if _, known := q.lastGood[p]; known || q.routes[p] != nil {
+		return false
+	}
+	until, waits := q.waitUntil[p]
+	if !waits {
+		if !q.tables.reportedAnswer(kind, name, p.gateway) {
+			return false
+		}
+		until = time.Now().Add(OfferWait)
+		q.waitUntil[p] = until
+		time.AfterFunc(OfferWait, q.again)
+	}
+	return time.Now().Before(until)
+}
+
+// digestOf is the same on every replica.
+func digestOf(rejected any) string {
+	text, _ := json.Marshal(rejected)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}

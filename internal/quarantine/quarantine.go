@@ -1,0 +1,307 @@
+package quarantine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+const (
+	// MaxNACKs limits the NACKs between two steps, and the offers. A proxy whose NACK is dropped sends it again.
+	MaxNACKs = 1024
+	// maxQuarantined limits the routes of a Gateway in quarantine. Routes beyond it stay as they are: proxies keep the version they have.
+	maxQuarantined = 256
+)
+
+// NACK is a resource that a proxy rejected.
+type NACK struct {
+	Group xds.GroupID
+	Type  xds.Type
+	Name  string
+	// The rest is for a virtual host: its table and version, and the names of its routes, one on each line. Filters is set if the filters
+	// of the listener are the cause, Together if each route alone is accepted.
+	Table, Version, Routes string
+	Filters, Together      bool
+}
+
+// host returns the virtual host that was rejected.
+func (r NACK) host() ir.HostID { return ir.ParseTableID(r.Table).Host(r.Name) }
+
+// place is a route at one Gateway.
+type place struct{ route, gateway string }
+
+// level is what proxies serve instead of a rejected version.
+type level uint8
+
+const (
+	// lastGood is the last version that all ready proxies had acknowledged.
+	lastGood level = iota
+	// closed answers 500, so that no wider route takes the requests.
+	closed
+	// leftOut is for a route whose matches are rejected.
+	leftOut
+)
+
+// routeEntry is a route at a Gateway whose proxies reject its present version.
+type routeEntry struct {
+	rejected route.Resolved
+	// good is the last good version, nil if none is known.
+	good *route.Resolved
+	// goodRejected and closedRejected are set for levels that proxies reject too. A replica without a good version has not tried one.
+	goodRejected, closedRejected bool
+	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
+	served  level
+	offered bool
+	rules   []string
+	reason  string
+}
+
+// level returns what proxies serve.
+func (q *routeEntry) level() level {
+	switch {
+	case q.good != nil && !q.goodRejected:
+		return lastGood
+	case !q.closedRejected:
+		return closed
+	default:
+		return leftOut
+	}
+}
+
+// rejectLevel records that proxies reject the present level too.
+func (q *routeEntry) rejectLevel() {
+	switch q.level() {
+	case lastGood:
+		q.goodRejected = true
+	case closed:
+		q.closedRejected = true
+	case leftOut:
+	}
+}
+
+func (q *routeEntry) instead() route.Resolved {
+	switch q.level() {
+	case lastGood:
+		return *q.good
+	case closed:
+		return q.rejected.Closed()
+	default:
+		return route.Resolved{}
+	}
+}
+
+// Quarantine serves the last known good version of what proxies reject. Stages read it from [Substitutes], for routes and for filters of
+// listeners at the Gateway whose proxies reject them. For clusters, listeners and secrets the xDS server serves the last good version
+// itself. It reports the objects at fault.
+type Quarantine struct {
+	tables      Tables
+	convergence Convergence
+	peers       Peers
+	// lastGood is the last live version of a route while a newer one is not acknowledged, lastGoodFilters the same for listeners.
+	lastGood        map[place]route.Resolved
+	lastGoodFilters map[ir.ListenerID][]ir.ListenerFilter
+	routes          map[place]*routeEntry
+	filters         map[ir.ListenerID]*FilterSubstitute
+	// policies are rejected virtual hosts of which the cause is a policy on the listener, or above it, with the reason.
+	policies map[NACK]string
+	// resources are rejected clusters, listeners and secrets, with the reason.
+	resources map[NACK]string
+	// offers are what other replicas have in quarantine.
+	offers map[OfferID]Offer
+	// delayed are NACKs that wait for an offer, and waitUntil is the deadline of each route. It stays while the route exists, so a route
+	// waits once: from then on this replica has seen itself which version was good.
+	delayed   map[NACK]string
+	waitUntil map[place]time.Time
+	// reported is the generation of a route that its status reported as live when this replica saw it, and no longer does.
+	reported map[place]int64
+	// again requests another step.
+	again func()
+}
+
+// Convergence tracks what proxies have acknowledged.
+type Convergence interface {
+	// Live reports whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
+	Live(kind store.Kind, key, gateway string) bool
+}
+
+// New returns an empty Quarantine. The function again requests another step.
+func New(tables Tables, convergence Convergence, peers Peers, again func()) *Quarantine {
+	return &Quarantine{
+		tables: tables, convergence: convergence, peers: peers, again: again,
+		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
+		routes: map[place]*routeEntry{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]string{},
+		policies: map[NACK]string{},
+		offers:   map[OfferID]Offer{}, delayed: map[NACK]string{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
+	}
+}
+
+// Take takes in what came since the last step: offers of other replicas, and NACKs with their reasons.
+func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]string) {
+	for id, o := range offers {
+		if q.offers[id] = q.offers[id].With(o); o.rejected == "" {
+			delete(q.offers, id)
+		}
+	}
+	q.adopt()
+	nacks = maps.Clone(nacks)
+	maps.Copy(nacks, q.delayed)
+	q.delayed = map[NACK]string{}
+	for r, reason := range nacks {
+		if r.Type == xds.VirtualHost {
+			q.rejectHost(r, reason)
+		} else {
+			q.resources[r] = reason
+		}
+	}
+}
+
+// Update brings the quarantine up to date with the step that made these changes. It is called before [Quarantine.Notices].
+func (q *Quarantine) Update(changes []xds.Change) {
+	for _, change := range changes {
+		delete(q.resources, NACK{Group: change.Group, Type: change.Type, Name: change.Name})
+	}
+	q.release()
+	if q.adopt() {
+		// The version that other replicas have in quarantine is now present here too.
+		q.again()
+	}
+}
+
+// rejectHost takes in a NACK of a virtual host, unless the host has another version by now.
+func (q *Quarantine) rejectHost(r NACK, reason string) {
+	host := r.host()
+	if q.tables.HostVersion(host) != r.Version {
+		return
+	}
+	gateway := host.Table.Gateway
+	switch {
+	case q.full(gateway):
+		// Proxies of that Gateway keep the version they have.
+	case r.Filters:
+		q.rejectFilters(r, reason)
+	case r.Together && q.flatten(host):
+		// Proxies may accept the same rules in another form.
+	default:
+		byRoute := map[string][]string{}
+		for name := range strings.SplitSeq(r.Routes, "\n") {
+			if kind, key, ok := route.ObjectOf(name); ok {
+				byRoute[string(kind)+"/"+key] = append(byRoute[string(kind)+"/"+key], name)
+			}
+		}
+		for key := range byRoute {
+			if q.awaitOffer(place{key, gateway}) {
+				q.delayed[r] = reason
+				return
+			}
+		}
+		for key, rules := range byRoute {
+			q.rejectRoute(place{key, gateway}, rules, reason)
+		}
+	}
+}
+
+// full reports whether a Gateway has reached the limit of routes in quarantine.
+func (q *Quarantine) full(gateway string) bool {
+	count := 0
+	for p := range q.routes {
+		if p.gateway == gateway {
+			count++
+		}
+	}
+	return count >= maxQuarantined
+}
+
+// flatten sends the rules of a host as a list. It reports whether they were a tree before.
+func (q *Quarantine) flatten(id ir.HostID) bool {
+	host, _ := q.tables.Hosts.Get(nil, id)
+	if flat, _ := q.tables.Substitutes.FlatHosts.Get(nil, id); flat || !routetranslate.HasTree(host) {
+		return false
+	}
+	q.tables.Substitutes.FlatHosts.Set(id, true)
+	return true
+}
+
+// rejectRoute puts a route in quarantine at a Gateway. If proxies reject the substitute too, it tries the next level.
+func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
+	current, exists := q.tables.Routes.Get(nil, p.route)
+	if !exists {
+		return
+	}
+	if known := q.routes[p]; known != nil && current.SameRules(known.rejected) {
+		if _, served := current.Instead[p.gateway]; served && known.level() == known.served {
+			known.rejectLevel()
+			q.setRoutes(p.route)
+		}
+		return
+	}
+	q.quarantineRoute(p, current, rules, reason)
+}
+
+func (q *Quarantine) quarantineRoute(p place, current route.Resolved, rules []string, reason string) {
+	current.Instead = nil
+	entry := &routeEntry{rejected: current.Part(p.gateway), rules: rules, reason: reason}
+	if good, ok := q.lastGood[p]; ok && good.Replaces(entry.rejected) {
+		entry.good = &good
+	}
+	q.routes[p] = entry
+	if _, waited := q.waitUntil[p]; !waited {
+		q.waitUntil[p] = time.Now()
+	}
+	q.setRoutes(p.route)
+}
+
+// setRoutes updates the table that stages read.
+func (q *Quarantine) setRoutes(key string) {
+	all := RouteSubstitutes{}
+	for p, entry := range q.routes {
+		if p.route == key {
+			entry.offered = false
+			copied := *entry
+			all[p.gateway] = &copied
+		}
+	}
+	if len(all) == 0 {
+		q.tables.Substitutes.Routes.Delete(key)
+	} else {
+		q.tables.Substitutes.Routes.Set(key, all)
+	}
+}
+
+// rejectFilters puts the filters of a listener in quarantine. If no good ones are known, requests are answered 500.
+func (q *Quarantine) rejectFilters(r NACK, reason string) {
+	table := ir.ParseTableID(r.Table)
+	listeners, _ := q.tables.Listeners.Get(nil, table)
+	owner, ok := route.OwnerOf(listeners, r.Name)
+	if !ok {
+		return
+	}
+	listener := ir.ListenerID{Gateway: table.Gateway, Listener: owner.ID}
+	wanted, known := q.tables.filtersOf(listener), q.filters[listener]
+	switch {
+	case known == nil && len(wanted) == 0:
+		// The cause is a policy above the routes. Proxies keep the version they have.
+		q.policies[r] = reason
+	case known == nil || !slices.EqualFunc(known.rejected, wanted, sameFilter):
+		q.quarantineFilters(listener, wanted, reason)
+	case slices.EqualFunc(known.instead, owner.Filters, sameFilter):
+		// Proxies reject the substitute too.
+		known.instead, known.good, known.closed = []ir.ListenerFilter{{}}, false, true
+		q.tables.Substitutes.Filters.Set(listener, *known)
+	}
+}
+
+func (q *Quarantine) quarantineFilters(listener ir.ListenerID, rejected []ir.ListenerFilter, reason string) {
+	entry := &FilterSubstitute{rejected: rejected, instead: []ir.ListenerFilter{{}}, reason: reason}
+	if good, known := q.lastGoodFilters[listener]; known && replacesFilters(listener, good, rejected) {
+		entry.instead, entry.good = good, true
+	}
+	q.filters[listener] = entry
+	q.tables.Substitutes.Filters.Set(listener, *entry)
+}

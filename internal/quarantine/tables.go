@@ -1,0 +1,81 @@
+package quarantine
+
+import (
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// Tables are the tables of the graph that a [Quarantine] reads, and those that it writes.
+type Tables struct {
+	Objects  *store.Objects
+	Gateways *store.Table[gateway.Resolved]
+	// Routes and Listeners have to collect what is replaced. Listeners are those of each route table.
+	Routes    *store.Table[route.Resolved]
+	Listeners *store.TableOf[ir.TableID, []gateway.ParentListener]
+	Hosts     *store.TableOf[ir.HostID, ir.VirtualHost]
+	// HostVersion returns the version of the resource of a virtual host, empty if there is none.
+	HostVersion func(ir.HostID) string
+	Substitutes Substitutes
+	// PolicyOrigins are the policies that all rules of a listener inherit settings from.
+	PolicyOrigins func(ir.ListenerID) []ir.ObjectRef
+}
+
+// Substitutes are the tables that a [Quarantine] writes and that stages read.
+type Substitutes struct {
+	// Routes are by `<kind>/<namespace>/<name>`.
+	Routes  *store.Table[RouteSubstitutes]
+	Filters *store.TableOf[ir.ListenerID, FilterSubstitute]
+	// FlatHosts are the hosts whose rules proxies reject as a tree.
+	FlatHosts *store.TableOf[ir.HostID, bool]
+}
+
+// NewSubstitutes adds the tables to a Store. They have to stand before the stages that read them.
+func NewSubstitutes(s *store.Store) Substitutes {
+	return Substitutes{
+		Routes:    store.NewTable[RouteSubstitutes](s, "quarantined routes"),
+		Filters:   store.NewTableOf[ir.ListenerID, FilterSubstitute](s, "quarantined filters", ir.ParseListenerID),
+		FlatHosts: store.NewTableOf[ir.HostID, bool](s, "flat hosts", ir.ParseHostID),
+	}
+}
+
+// FilterSubstitute is what proxies serve instead of the filters of a listener that they reject.
+type FilterSubstitute struct {
+	rejected, instead []ir.ListenerFilter
+	// good is set if instead is the last good version, closed if proxies reject that too.
+	good, closed bool
+	reason       string
+}
+
+// RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected.
+type RouteSubstitutes map[string]*routeEntry
+
+// Apply replaces the rules of a route at the Gateways whose proxies reject them.
+func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
+	for gateway, q := range s {
+		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) {
+			r = r.With(gateway, q.instead().On(r, gateway))
+		}
+	}
+	return r
+}
+
+// Apply returns the filters to serve: the substitute if these are the rejected ones.
+func (f FilterSubstitute) Apply(filters []ir.ListenerFilter) []ir.ListenerFilter {
+	if slices.EqualFunc(filters, f.rejected, sameFilter) {
+		return f.instead
+	}
+	return filters
+}
+
+// Needs returns what proxies need for the substitute.
+func (f FilterSubstitute) Needs() *ir.Needs {
+	needs := &ir.Needs{}
+	for i := range f.instead {
+		needs.Add(&f.instead[i])
+	}
+	return needs
+}

@@ -1,0 +1,47 @@
+package traffic
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
+)
+
+// TestRulesAreNamedByWhatTheyCount: a rule keeps its name, and so its count, when another one comes before it or its limit changes.
+func TestRulesAreNamedByWhatTheyCount(t *testing.T) {
+	t.Parallel()
+	rule := func(requests uint32, unit time.Duration, headers ...string) ir.GlobalRateRule {
+		r := ir.GlobalRateRule{RateRule: ir.RateRule{Requests: requests, Unit: unit}}
+		for _, h := range headers {
+			r.Matches = append(r.Matches, ir.RateMatch{Header: h, Distinct: true})
+		}
+		return r
+	}
+	before := []ir.GlobalRateRule{rule(1000, time.Hour), rule(5, time.Hour, "x-user")}
+	after := []ir.GlobalRateRule{rule(5, time.Minute), rule(2000, time.Hour), rule(7, time.Hour, "x-user"), rule(9, time.Hour, "x-user")}
+	identify(before)
+	identify(after)
+	if before[0].ID != after[1].ID || before[1].ID != after[2].ID {
+		t.Errorf("rules changed their names: %+v and %+v", before, after)
+	}
+	names := map[string]bool{}
+	for _, r := range after {
+		names[r.ID] = true
+	}
+	if len(names) != len(after) {
+		t.Errorf("rules share a name: %+v", after)
+	}
+}
+
+func TestASelectorOfNothingIsAProblem(t *testing.T) {
+	t.Parallel()
+	c := newConverter(&store.Objects{})
+	rule := &v1alpha1.RateLimitRule{
+		Limit: v1alpha1.RateLimitValue{Requests: 1, Unit: "Hour"}, ClientSelectors: []v1alpha1.RateLimitSelector{{}},
+	}
+	if _, ok := c.rateRule("rules[0].", rule); ok || len(c.Problems) != 1 {
+		t.Errorf("the rule is served: %t, problems %q", ok, c.Problems)
+	}
+}

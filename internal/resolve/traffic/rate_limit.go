@@ -1,0 +1,163 @@
+package traffic
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/header"
+	"github.com/gatewright/gatewright/internal/resolve/values"
+)
+
+var units = map[string]time.Duration{"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour, "Day": 24 * time.Hour}
+
+func (c *converter) rateLimit(l *v1alpha1.LocalRateLimit) *ir.LocalRateLimit {
+	p := &ir.LocalRateLimit{}
+	for i := range l.Rules {
+		if r, ok := c.rateRule(fmt.Sprintf("rateLimit.local.rules[%d].", i), &l.Rules[i]); ok {
+			p.Rules = append(p.Rules, r)
+		}
+	}
+	if len(p.Rules) == 0 {
+		return nil
+	}
+	return p
+}
+
+// rateRule is false for a rule that cannot be served.
+func (c *converter) rateRule(field string, rule *v1alpha1.RateLimitRule) (ir.RateRule, bool) {
+	r := ir.RateRule{
+		Requests: values.Or(limit(&rule.Limit.Requests)), Unit: units[rule.Limit.Unit], Shadow: values.IsTrue(rule.ShadowMode),
+		Headers: values.Is(rule.XRateLimitHeaders, "DraftVersion03"),
+	}
+	if r.Unit == 0 || r.Requests == 0 {
+		c.Fail("%slimit: %d requests for each %q is not a limit; use Second, Minute, Hour or Day", field, rule.Limit.Requests, rule.Limit.Unit)
+		return r, false
+	}
+	if rule.Cost != nil {
+		r.Cost = cost(rule.Cost.Request)
+	}
+	complete := true
+	for i, s := range rule.ClientSelectors {
+		matches, ok := c.selector(fmt.Sprintf("%sclientSelectors[%d].", field, i), s)
+		complete = complete && ok
+		r.Matches = append(r.Matches, matches...)
+	}
+	return r, complete
+}
+
+// cost is how much a request counts, nil for the default.
+func cost(v *v1alpha1.RateLimitCostValue) *ir.RateCost {
+	switch {
+	case v == nil:
+		return nil
+	case v.Metadata != nil:
+		return &ir.RateCost{Format: fmt.Sprintf("%%DYNAMIC_METADATA(%s:%s)%%", v.Metadata.Namespace, v.Metadata.Key)}
+	default:
+		return &ir.RateCost{Number: uint64(max(0, values.Or(v.Number)))}
+	}
+}
+
+// pseudoHeaders are what Envoy has of each request beside its headers.
+var pseudoHeaders = []string{":authority", ":method", ":path", ":scheme"}
+
+// selector is false where a part cannot be served: a rule that selects more than was meant would limit others.
+func (c *converter) selector(field string, s v1alpha1.RateLimitSelector) ([]ir.RateMatch, bool) {
+	before := len(c.Problems)
+	var all []ir.RateMatch
+	for _, h := range s.Headers {
+		if slices.Contains(pseudoHeaders, h.Name) || c.Accept(header.CheckName(field+"headers", h.Name)) {
+			all = append(all, c.match(field+"headers", h, ir.RateMatch{Header: strings.ToLower(h.Name)}))
+		}
+	}
+	for _, q := range s.QueryParams {
+		if c.queryName(field+"queryParams", q.Name) {
+			all = append(all, c.match(field+"queryParams", q, ir.RateMatch{Query: q.Name}))
+		}
+	}
+	all = append(all, methods(s.Methods)...)
+	if p := s.Path; p != nil {
+		text, ok := pathExpression(p), true
+		if values.Is(p.Type, gwv1.PathMatchRegularExpression) {
+			_, ok = c.Match(field+"path", v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchRegularExpression), Value: p.Value})
+		}
+		if ok && c.Accept(header.CheckValue(field+"path", p.Value)) {
+			all = append(all, ir.RateMatch{Header: ":path", Match: ir.StringMatch{Kind: ir.Regex, Value: text}, Invert: values.IsTrue(p.Invert)})
+		}
+	}
+	if src := s.SourceCIDR; src != nil {
+		if cidr, ok := c.CIDR(field+"sourceCIDR", string(src.Value)); ok {
+			all = append(all, ir.RateMatch{CIDR: cidr, Distinct: values.Is(src.Type, distinct), Invert: values.IsTrue(src.Invert)})
+		}
+	}
+	if len(all) == 0 && len(c.Problems) == before {
+		c.Fail("%s selects nothing; set headers, methods, path, sourceCIDR or queryParams", strings.TrimSuffix(field, "."))
+	}
+	return all, len(c.Problems) == before
+}
+
+// queryName is false for a name of query parameters that cannot be served. Envoy takes 1 to 1024 bytes.
+func (c *converter) queryName(field, name string) bool {
+	const longest = 1024
+	if name == "" || len(name) > longest {
+		c.Fail("%s has a name of %d bytes; use one of 1 to %d", field, len(name), longest)
+		return false
+	}
+	return c.Accept(header.CheckValue(field, name))
+}
+
+const distinct = "Distinct"
+
+func (c *converter) match(field string, m v1alpha1.RateLimitMatch, to ir.RateMatch) ir.RateMatch {
+	to.Invert = values.IsTrue(m.Invert)
+	switch values.Or(m.Type) {
+	case distinct:
+		to.Distinct, to.Invert = true, false
+	case "RegularExpression":
+		to.Match, _ = c.Match(field, v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchRegularExpression), Value: values.Or(m.Value)})
+	default:
+		c.Accept(header.CheckValue(field, values.Or(m.Value)))
+		to.Match = ir.StringMatch{Value: values.Or(m.Value)}
+	}
+	return to
+}
+
+// methods are one condition for those that must match, and one for those that must not.
+func methods(list []v1alpha1.RateLimitMethod) []ir.RateMatch {
+	var wanted, unwanted []string
+	for _, m := range list {
+		if values.IsTrue(m.Invert) {
+			unwanted = append(unwanted, regexp.QuoteMeta(string(m.Value)))
+		} else {
+			wanted = append(wanted, regexp.QuoteMeta(string(m.Value)))
+		}
+	}
+	var all []ir.RateMatch
+	for i, names := range [][]string{wanted, unwanted} {
+		if len(names) > 0 {
+			all = append(all, ir.RateMatch{
+				Header: ":method", Match: ir.StringMatch{Kind: ir.Regex, Value: strings.Join(names, "|")}, Invert: i == 1,
+			})
+		}
+	}
+	return all
+}
+
+// pathExpression matches the path of a request with its query.
+func pathExpression(p *v1alpha1.RateLimitPath) string {
+	const query = `(?:\?.*)?`
+	switch values.Or(p.Type) {
+	case gwv1.PathMatchExact:
+		return regexp.QuoteMeta(p.Value) + query
+	case gwv1.PathMatchRegularExpression:
+		return "(?:" + p.Value + ")" + query
+	default:
+		return regexp.QuoteMeta(strings.TrimSuffix(p.Value, "/")) + `(?:/[^?]*)?` + query
+	}
+}

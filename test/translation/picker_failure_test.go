@@ -1,0 +1,177 @@
+//go:build translation
+
+package translation
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/test/refuse"
+)
+
+func TestPickerFailures(t *testing.T) {
+	t.Parallel()
+	one, _ := model(t, "one")
+	two, _ := model(t, "two")
+	var now atomic.Pointer[choice]
+	good := both(two)
+	now.Store(&good)
+	choose := func(http.Header) choice { return *now.Load() }
+	shut := &inferencePool{name: "closed", servers: []string{one, two}, picker: newPicker(t, "closed", choose)}
+	open := &inferencePool{name: "open", servers: []string{one, two}, picker: newPicker(t, "open", choose), failOpen: true}
+	address := servePools(t, []*inferencePool{shut}, []*inferencePool{open})
+	closedURL, openURL := "http://"+address, "http://"+address+"/1"
+	check := func(what, url string, body []byte, want int) {
+		t.Helper()
+		if r, err := prompt(t, url, body); err != nil || r.status != want {
+			t.Errorf("%s: %d, %v, want %d", what, r.status, err, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		choice choice
+		closed int
+	}{
+		"an answer":          {good, http.StatusOK},
+		"an error":           {choice{fail: true}, http.StatusServiceUnavailable},
+		"garbage":            {choice{garbage: true}, http.StatusServiceUnavailable},
+		"no endpoints":       {choice{immediate: http.StatusServiceUnavailable}, http.StatusServiceUnavailable},
+		"too much to do":     {choice{immediate: http.StatusTooManyRequests}, http.StatusTooManyRequests},
+		"endpoints unknown":  {both(refuse.At(t, "127.0.0.1")), http.StatusOK},
+		"no choice of a pod": {choice{}, http.StatusOK},
+	} {
+		now.Store(&c.choice)
+		check(name+", FailClose, GET", closedURL, nil, c.closed)
+		check(name+", FailClose, POST", closedURL, question, c.closed)
+		opened := http.StatusOK
+		if c.choice.immediate != 0 {
+			opened = c.choice.immediate
+		}
+		check(name+", FailOpen, GET", openURL, nil, opened)
+	}
+	now.Store(&good)
+	shut.picker.stop()
+	open.picker.stop()
+	check("killed, FailClose, GET", closedURL, nil, http.StatusServiceUnavailable)
+	check("killed, FailClose, POST", closedURL, question, http.StatusServiceUnavailable)
+	check("killed, FailOpen, GET", openURL, nil, http.StatusOK)
+	// Envoy keeps no copy of a body that it has sent to a picker, so such a request cannot be sent anywhere else.
+	check("killed, FailOpen, POST", openURL, question, http.StatusServiceUnavailable)
+	shut.picker.start(t)
+	open.picker.start(t)
+	for _, url := range []string{closedURL, openURL} {
+		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+			if r, err := prompt(t, url, question); err == nil && r.header.Get("x-model") == "two" && r.header.Get("x-picker") != "" {
+				break
+			}
+			if time.Since(start) > timeout {
+				t.Fatalf("the picker of %s is not asked after it came back", url)
+			}
+		}
+	}
+}
+
+func TestPickerWithoutPods(t *testing.T) {
+	t.Parallel()
+	one, _ := model(t, "one")
+	two, _ := model(t, "two")
+	shut := &inferencePool{name: "closed", servers: []string{one, two}, picker: &picker{}}
+	open := &inferencePool{name: "open", servers: []string{one, two}, picker: &picker{}, failOpen: true}
+	address := servePools(t, []*inferencePool{shut}, []*inferencePool{open})
+	for _, body := range [][]byte{nil, question} {
+		for path, want := range map[string]int{"": http.StatusServiceUnavailable, "/1": http.StatusOK} {
+			if r, err := prompt(t, "http://"+address+path, body); err != nil || r.status != want {
+				t.Errorf("%q with a body of %d bytes: %d, %v, want %d", path, len(body), r.status, err, want)
+			}
+		}
+	}
+}
+
+func TestBrokenPicker(t *testing.T) {
+	t.Parallel()
+	one, reached := model(t, "one")
+	two, _ := model(t, "two")
+	shut := &inferencePool{name: "closed", servers: []string{one}, picker: &picker{}, broken: true}
+	open := &inferencePool{name: "open", servers: []string{one, two}, picker: &picker{}, broken: true, failOpen: true}
+	address := servePools(t, []*inferencePool{shut}, []*inferencePool{open})
+	for _, body := range [][]byte{nil, question} {
+		if r, err := prompt(t, "http://"+address, body, ir.DestinationEndpoint, one); err != nil || r.status != http.StatusServiceUnavailable {
+			t.Errorf("FailClose with a body of %d bytes: %d, %v, want 503", len(body), r.status, err)
+		}
+	}
+	if reached.Load() > 0 {
+		t.Error("a request passed that no picker decided about")
+	}
+	models := map[string]bool{}
+	for range 40 {
+		r, err := prompt(t, "http://"+address+"/1", question, ir.DestinationEndpoint, one)
+		if err != nil || r.status != http.StatusOK {
+			t.Fatalf("FailOpen: %d, %v", r.status, err)
+		}
+		models[r.header.Get("x-model")] = true
+	}
+	if len(models) != 2 {
+		t.Errorf("a client chose %v", models)
+	}
+}
+
+func TestAHungPicker(t *testing.T) {
+	t.Parallel()
+	one, reached := model(t, "one")
+	other, _ := model(t, "other")
+	hung, fine := &inferencePool{name: "hung", servers: []string{one}}, &inferencePool{name: "fine", servers: []string{other}}
+	hung.picker = newPicker(t, "hung", func(http.Header) choice { return choice{hang: true} })
+	fine.picker = newPicker(t, "fine", func(http.Header) choice { return both(other) })
+	address := servePools(t, []*inferencePool{hung}, []*inferencePool{fine})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := http.DefaultClient.Do(request); !errors.Is(err, context.DeadlineExceeded) {
+		_ = response.Body.Close()
+		t.Errorf("a request was answered: %+v, %v", response, err)
+	}
+	if r, err := prompt(t, "http://"+address+"/1", question); err != nil || r.header.Get("x-model") != "other" {
+		t.Errorf("another pool: %+v, %v", r, err)
+	}
+	if reached.Load() > 0 {
+		t.Error("a request passed that the picker did not decide about")
+	}
+}
+
+func TestAStoppedPicker(t *testing.T) {
+	t.Parallel()
+	one, _ := model(t, "one")
+	stopped := &picker{certs: selfSigned()}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*stopped.certs}, NextProtos: []string{"h2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if secure, ok := connection.(*tls.Conn); ok {
+				_ = secure.HandshakeContext(t.Context()) // and nothing is ever read
+			}
+		}
+	}()
+	stopped.address = listener.Addr().String()
+	p := &inferencePool{name: "stopped", servers: []string{one}, picker: stopped}
+	if r, err := prompt(t, "http://"+servePools(t, []*inferencePool{p}), question); err != nil || r.status != http.StatusServiceUnavailable {
+		t.Errorf("%d, %v, want 503", r.status, err)
+	}
+}

@@ -152,7 +152,7 @@ fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CAS
 fault: $(GOTESTSUM) $(CLUSTER) ## Do what must not hurt, and measure (CASE=14 for one, SHORT=1 for less)
 	hack/cluster-test.sh $(GOTESTSUM) fault 150m $(call results,fault) $(call rerun,fault)
 
-# The cases that ask whether every answer is right. The others measure how long something takes or how much memory, and need a quiet machine.
+# The cases that ask whether every answer is right. The others measure how much time or memory something takes, and need a quiet machine.
 .PHONY: fault-functional
 fault-functional: ## Run the fault cases whose subject is a right answer, as CI does
 	$(MAKE) --no-print-directory fault SHORT=1 CASE='(1[1-8]|21|3[6-9]|4[0-2]|44|55|56|WaitForProgrammed|IdleStreams)'

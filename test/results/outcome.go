@@ -11,7 +11,7 @@ func (r *results) failures() []id {
 		switch {
 		case key.test == "":
 			if r.dead(key.pkg) != nil || a.outcome == "fail" && !r.anyTestFailed(key.pkg) {
-				failed = append(failed, r.suspect(key))
+				failed = append(failed, r.lastRunning(key))
 			}
 		case a.outcome == "fail" && r.explains(key):
 			failed = append(failed, key)
@@ -48,8 +48,8 @@ func (r *results) explains(key id) bool {
 	})
 }
 
-// suspect returns the one test that ran when its package died, or the package where several did.
-func (r *results) suspect(pkg id) id {
+// lastRunning returns the one test that ran when its package died, or the package where several did.
+func (r *results) lastRunning(pkg id) id {
 	var running []id
 	for _, key := range r.order {
 		a := r.current(key)

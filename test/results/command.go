@@ -13,7 +13,7 @@ var modules = []string{"test/cluster/build/lwepp", "test/argocd", "test", "api"}
 // clusterSuites are run by a make target of the same name, inside the network of the cluster.
 var clusterSuites = map[string]string{"conformance": "make conformance", "e2e": "make e2e", "fault": "make fault SHORT=1"}
 
-// clusterCommand starts the cluster that these need, as .ci/run does.
+// clusterCommand starts the cluster that these need, as hack/gate-stages.sh does.
 const clusterCommand = "make cluster-up images install-everything"
 
 // again returns the command that runs a failed test again, or that of its stage where a test cannot be run alone.

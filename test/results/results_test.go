@@ -30,7 +30,7 @@ func goTest(t *testing.T, file, rerun string, packages ...string) {
 	}
 }
 
-// run prepares a directory as .ci/run does, and returns the report.
+// run prepares a directory as hack/gate-stages.sh does, and returns the report.
 func run(t *testing.T, dir string, stages ...string) (summary, string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "stages"), []byte(strings.Join(stages, "\n")+"\n"), 0o600); err != nil {

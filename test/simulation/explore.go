@@ -3,8 +3,6 @@ package simulation
 import (
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 )
 
 // small is the world whose interleavings are all tried: one Gateway, two proxies, one with the anchor, two routes and two replicas.
@@ -106,12 +104,11 @@ func (s *simulation) concerned(a Action) []string {
 	}
 }
 
-// Frontier hands out the beginnings that have not been tried, shorter ones first. It is safe for concurrent use.
+// Frontier hands out the beginnings that have not been tried, shorter ones first. The same ones come in the same order each time, however
+// many are tried at once.
 type Frontier struct {
-	mu    sync.Mutex
 	queue [][]Action
 	seen  map[string]bool
-	busy  int
 	// Tried counts the beginnings that were tried, by length, and Same those that led to a known state.
 	Tried []int
 	Same  int
@@ -120,32 +117,16 @@ type Frontier struct {
 // NewFrontier begins with the empty beginning.
 func NewFrontier() *Frontier { return &Frontier{queue: [][]Action{nil}, seen: map[string]bool{}} }
 
-// Take returns the next beginning, and false if there is none or the deadline has passed.
-func (f *Frontier) Take(deadline time.Time) ([]Action, bool) {
-	for time.Now().Before(deadline) {
-		f.mu.Lock()
-		if len(f.queue) > 0 {
-			next := f.queue[0]
-			f.queue = f.queue[1:]
-			f.busy++
-			f.mu.Unlock()
-			return next, true
-		}
-		idle := f.busy == 0
-		f.mu.Unlock()
-		if idle {
-			return nil, false
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return nil, false
+// Take returns the next beginnings, at most so many. There are none when everything has been tried.
+func (f *Frontier) Take(most int) [][]Action {
+	most = min(most, len(f.queue))
+	next := f.queue[:most]
+	f.queue = f.queue[most:]
+	return next
 }
 
-// Done takes what came of a beginning.
+// Done takes where a beginning led to. The caller passes them in the order in which they were taken.
 func (f *Frontier) Done(n Node) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.busy--
 	for len(f.Tried) <= len(n.Actions) {
 		f.Tried = append(f.Tried, 0)
 	}

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Runs the stages of the gate in this checkout, from a clean Debian machine with Go (1.21 or later) and root; hack/gate.sh prepares it.
+# Ends with a table of times, what failed and why, and on the last line the sum of all tests (test/results).
+# Usage: hack/gate-stages.sh all|fast; fast stops before the cluster.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+readonly wanted=$1
+
+# What each stage prints and reports stays here, by commit; the last ten are kept.
+kept=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/results
+results=$kept/$(git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || echo unknown)
+readonly kept results
+rm -rf "$results"
+mkdir -p "$results"
+find "$kept" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +11 | cut -d' ' -f2- | xargs -r -d '\n' rm -rf --
+
+stages=0
+failed=0
+current=() # directory, name, command and start of the stage that runs
+touched_cluster=false
+
+# stage NAME COMMAND... runs one stage and records how it ended.
+stage() {
+	local name=$1 dir status=0
+	shift
+	stages=$((stages + 1))
+	dir=$(printf '%02d-%s' "$stages" "${name//[^a-z0-9]/-}")
+	mkdir "$results/$dir"
+	printf '\n===== %s\n' "$name"
+	current=("$dir" "$name" "$(again "$*")" "$SECONDS")
+	RESULTS=$results/$dir "$@" 2>&1 | tee -i "$results/$dir/log" || status=$?
+	record "$status"
+	if ((status != 0)); then failed=$((failed + 1)); fi
+	return "$status"
+}
+
+# again COMMAND prints what runs a stage again. Functions of this script cannot be called from outside.
+again() {
+	if [[ $(type -t "$1") == function ]]; then echo "make gate"; else echo "${1//--no-print-directory /}"; fi
+}
+
+# record STATUS writes down how the current stage ended.
+record() {
+	printf '%s\t%d\t%d\t%s\t%s\n' "${current[0]}" "$1" $((SECONDS - current[3])) "${current[1]}" "${current[2]}" >>"$results/stages"
+	current=()
+}
+
+# must NAME COMMAND... runs a stage without which the next ones make no sense.
+must() { stage "$@" || exit 1; }
+
+# check NAME COMMAND... runs a stage whose failure leaves others worth running: all of them are reported.
+check() { stage "$@" || true; }
+
+finish() {
+	local status=$?
+	trap - EXIT INT TERM
+	set +e
+	((${#current[@]} > 0)) && record 130
+	if [[ $touched_cluster == true ]]; then
+		((status != 0)) && hack/diagnose.sh
+		stage "cluster down" make --no-print-directory cluster-down
+	fi
+	if [[ -x $results/report ]]; then
+		"$results/report" "$results" || status=1
+	else
+		cat "$results/stages"
+		echo "0 passed, 1 failed"
+	fi
+	((status == 0 && failed > 0)) && status=1
+	exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+install_packages() {
+	local missing=() command
+	for command in make gcc curl awk diff; do
+		command -v "$command" >/dev/null || missing+=("$command")
+	done
+	((${#missing[@]} == 0)) && return
+	apt-get update -qq &&
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes make gcc libc6-dev curl gawk diffutils
+}
+
+build_report() {
+	command -v go >/dev/null || { echo "go is not on PATH: install Go 1.21 or later" >&2; return 1; }
+	GOTOOLCHAIN=go1.27.3 go build -C test -buildvcs=false -o "$results/report" ./results && GOTOOLCHAIN=go1.27.3 go version
+}
+
+# It starts from nothing. A cluster with the name of the gate was left behind by a killed run. In CI there is no other user: a cluster of
+# any name was left behind, with whatever happened in it.
+no_clusters() {
+	if [[ ${CI:-} == true ]]; then
+		make --no-print-directory cluster-down ALL=1
+	else
+		make --no-print-directory cluster-down
+	fi
+}
+
+must "packages" install_packages
+must "tools of this script" build_report
+must "no cluster runs" no_clusters
+check "style, imports, chart" make --no-print-directory lint
+check "import rules bite" make --no-print-directory lint-selftest
+check "generated files, modules" make --no-print-directory verify
+check "unit and property tests" make --no-print-directory test
+check "simulation" make --no-print-directory simulate SIMULATIONS=2000 EXPLORE=5000
+((failed == 0)) || exit 1
+[[ $wanted == all ]] || exit 0
+
+touched_cluster=true
+must "cluster up" make --no-print-directory cluster-up
+must "images, install" make --no-print-directory images install
+must "quickstart" make --no-print-directory quickstart
+# Some features are only in the experimental channel; the quickstart has shown the standard one.
+must "install everything" make --no-print-directory install-everything
+check "conformance" make --no-print-directory conformance
+# 1,500 generated sets of objects, the same ones each time.
+check "live Envoys" make --no-print-directory translation fuzz-short
+check "end to end" make --no-print-directory e2e RERUN=1
+check "faults" make --no-print-directory fault-functional RERUN=1
+# It comes last, so that every other stage has shown a cluster without the definitions of the Inference Extension.
+must "install inference" make --no-print-directory install-everything INFERENCE=1
+check "conformance of inference pools" make --no-print-directory conformance-inference
+check "tutorial of a model" make --no-print-directory tutorial-model
+((failed == 0)) || exit 1

@@ -251,6 +251,13 @@ gate: ## Do what CI does with HEAD: everything that must hold before a change la
 gate-fast: ## Do the part of it that needs no cluster
 	hack/gate.sh fast
 
+# Some of: faults,simulation,mutations,fuzz,explain,families,multicluster,bench,scale.
+STAGES ?=
+comma := ,
+.PHONY: nightly
+nightly: ## Run everything in its long form, and write docs/nightly.md (STAGES=faults,simulation; passed stages are not run again)
+	hack/nightly.sh $(subst $(comma), ,$(STAGES))
+
 .PHONY: clean
 clean: ## Remove what was built in the checkout (the cache stays)
 	rm -rf bin

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs everything in its long form, by stage, and writes docs/nightly.md. A stage that has passed for this commit is not run again, so a run
+# that was stopped goes on where it was. Logs and results stay in the cache.
+# Usage: hack/nightly.sh [STAGE...]; all of them by default
+set -euo pipefail
+cd "$(dirname "$0")/.."
+readonly known=(faults simulation mutations fuzz explain families multicluster bench scale)
+if (($# == 0)); then
+	set -- "${known[@]}"
+fi
+for name; do
+	[[ " ${known[*]} " == *" $name "* ]] || {
+		echo "there is no stage $name; there are: ${known[*]}" >&2
+		exit 2
+	}
+done
+
+commit=$(git describe --always --abbrev=12 --exclude='*' --dirty=-dirty)
+runs=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/nightly/$commit
+readonly commit runs
+
+# on_cluster COMMAND... runs a command with a cluster that has everything installed.
+on_cluster() (
+	export GATEWRIGHT_CLUSTER=gatewright-nightly
+	trap 'make --no-print-directory cluster-down' EXIT
+	make --no-print-directory cluster-up images install-everything && "$@"
+)
+
+run() {
+	case $1 in
+	faults) on_cluster make --no-print-directory fault ;;
+	simulation) make --no-print-directory simulate ;;
+	mutations) make --no-print-directory simulate-mutations ;;
+	fuzz) make --no-print-directory fuzz SETS=10000 TREES=4000 ;;
+	explain) make --no-print-directory explain ;;
+	families) GATEWRIGHT_CLUSTER=gatewright-nightly make --no-print-directory families ;;
+	multicluster) make --no-print-directory multicluster ;;
+	bench) on_cluster make --no-print-directory bench FIGURES="$RESULTS/bench.figures" ;;
+	scale) make --no-print-directory scale ;;
+	esac
+}
+
+failed=()
+for name; do
+	RESULTS=$runs/$name
+	export RESULTS
+	if [[ -e $RESULTS/passed && $commit != *-dirty ]]; then
+		echo "$name has passed for $commit"
+		continue
+	fi
+	rm -rf "$RESULTS"
+	mkdir -p "$RESULTS"
+	printf '\n===== %s\n' "$name"
+	began=$SECONDS
+	status=0
+	run "$name" 2>&1 | tee -i "$RESULTS/log" || status=$?
+	printf '.\t%d\t%d\t%s\t%s\n' "$status" $((SECONDS - began)) "$name" "make nightly STAGES=$name" >"$RESULTS/stages"
+	if go run -C test ./results -nightly="$PWD/docs/nightly.md" -commit="$commit" "$RESULTS"; then
+		touch "$RESULTS/passed"
+	else
+		failed+=("$name")
+	fi
+done
+if ((${#failed[@]} > 0)); then
+	echo "failed: ${failed[*]}" >&2
+	exit 1
+fi

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -31,6 +32,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -43,7 +45,8 @@ import (
 const (
 	deltaCall  = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 	serverName = "gatewright-xds.gatewright-system.svc"
-	timeout    = 20 * time.Second
+	// timeout keeps a test from waiting forever. No result depends on it.
+	timeout = 2 * time.Minute
 )
 
 // calls are every call of every service that Envoy's API has for those who are configured.
@@ -69,7 +72,7 @@ type fixed struct{ authority *pki.Authority }
 func (f fixed) Authority() *pki.Authority { return f.authority }
 
 // serve runs an xDS server that holds a cluster of shop/edge, and gives what connects to it. Each caller has a connection of its own: a
-// connection may be closed for what one caller did.
+// connection may be closed for what one caller did. The network is in memory, so that it can be used in a bubble of synctest.
 func serve(t *testing.T, verifier *Verifier) func(*testing.T) *grpc.ClientConn {
 	t.Helper()
 	lives := pki.DefaultLifetimes()
@@ -84,10 +87,7 @@ func serve(t *testing.T, verifier *Verifier) func(*testing.T) *grpc.ClientConn {
 	}
 	cache.Apply([]xds.Change{{Group: xds.GroupID{Namespace: "shop", Name: "edge"}, Type: xds.Cluster, Name: "hush", Resource: secret}})
 	cache.Open()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := bufconn.Listen(64 << 10)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	server := xds.NewServer(cache, verifier, slog.New(slog.DiscardHandler), prometheus.NewRegistry(), nil)
@@ -104,7 +104,8 @@ func serve(t *testing.T, verifier *Verifier) func(*testing.T) *grpc.ClientConn {
 	})
 	return func(t *testing.T) *grpc.ClientConn {
 		t.Helper()
-		connection, err := grpc.NewClient(listener.Addr().String(),
+		connection, err := grpc.NewClient("passthrough:///memory",
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
 			grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName})))
 		if err != nil {
 			t.Fatal(err)
@@ -225,24 +226,29 @@ func TestEveryCallIsAuthorised(t *testing.T) {
 
 func TestAStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	verifier, api := newVerifier()
-	connection := serve(t, verifier)(t)
-	token := api.token(Review{Account: edge, Pod: "edge-1"}, time.Now().Add(2*time.Second), `["`+audience+`"]`)
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), timeout)
-	defer cancel()
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "connect again") {
-		t.Errorf("the stream ended with %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		verifier, api := newVerifier()
+		connection := serve(t, verifier)(t)
+		began := time.Now()
+		token := api.token(Review{Account: edge, Pod: "edge-1"}, began.Add(time.Hour), `["`+audience+`"]`)
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
+		stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "connect again") {
+			t.Errorf("the stream ended with %v", err)
+		}
+		if after := time.Since(began); after < 48*time.Minute || after > time.Hour {
+			t.Errorf("the stream ended after %s, want the last fifth of an hour", after)
+		}
+	})
 }
 
 func TestAReplicaThatCannotReviewATokenClosesTheConnection(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -13,6 +14,7 @@ import (
 	deltav3 "github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/gatewright/gatewright/internal/peers"
 	"github.com/gatewright/gatewright/internal/xds"
@@ -60,65 +62,65 @@ func (j journal) expect(t *testing.T, want ...string) {
 
 func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 	t.Parallel()
-	log := slog.New(slog.DiscardHandler)
-	server := peers.NewServer(log)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := grpc.NewServer()
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(calls, replica{server: server})
-	go func() { _ = calls.Serve(listener) }()
-	t.Cleanup(calls.Stop)
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		server := peers.NewServer(log)
+		listener := bufconn.Listen(64 << 10)
+		calls := grpc.NewServer()
+		discoveryv3.RegisterAggregatedDiscoveryServiceServer(calls, replica{server: server})
+		go func() { _ = calls.Serve(listener) }()
+		t.Cleanup(calls.Stop)
 
-	j := make(journal, 100)
-	wanted := make(chan bool, 1)
-	f := peers.NewClient(peers.Options{
-		Dial: func(address string) (*grpc.ClientConn, error) {
-			return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		},
-		Listener: j, Log: log, Node: "me",
-		Wants: func(xds.GroupID, xds.NACK) bool {
-			select {
-			case <-wanted:
-				return true
-			default:
-				return false
-			}
-		},
-		NACKed:  func(p xds.Identity, r xds.NACK) { j <- fmt.Sprintf("%s refused %+v", p.Pod, r) },
-		Offered: func(_, key, refused string, instead []byte) { j <- fmt.Sprintf("%s of %s: %s", key, refused, instead) },
+		j := make(journal, 100)
+		wanted := make(chan bool, 1)
+		f := peers.NewClient(peers.Options{
+			Dial: func(address string) (*grpc.ClientConn, error) {
+				return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+			},
+			Listener: j, Log: log, Node: "me",
+			Wants: func(xds.GroupID, xds.NACK) bool {
+				select {
+				case <-wanted:
+					return true
+				default:
+					return false
+				}
+			},
+			NACKed:  func(p xds.Identity, r xds.NACK) { j <- fmt.Sprintf("%s refused %+v", p.Pod, r) },
+			Offered: func(_, key, refused string, instead []byte) { j <- fmt.Sprintf("%s of %s: %s", key, refused, instead) },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go server.Run(ctx)
+		go f.Run(ctx)
+		f.Follow([]string{"peer"})
+
+		group := xds.GroupID{Namespace: "shop", Name: "web"}
+		a, b := xds.Identity{Group: group, Pod: "a"}, xds.Identity{Group: group, Pod: "b"}
+		server.Connected(a)
+		j.expect(t, `shop/web a holds ""`)
+		server.Holds(a, "1")
+		j.expect(t, `shop/web a holds "1"`)
+		server.Leaves(a)
+		j.expect(t, `shop/web a leaves "1"`)
+		server.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
+		server.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
+		j.expect(t, "HTTPRoute/shop/r@shop/web of v: instead")
+		server.Withdraw("HTTPRoute/shop/r@shop/web")
+		j.expect(t, "HTTPRoute/shop/r@shop/web of : ")
+		server.Connected(b)
+		j.expect(t, `shop/web b holds ""`)
+		nack := xds.NACK{
+			Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no", Together: true,
+		}
+		server.NACKed(b, nack)
+		j.expect(t, `shop/web b holds ""`)
+		wanted <- true
+		j.expect(t, fmt.Sprintf("b refused %+v", nack))
+		server.Disconnected(a)
+		j.expect(t, "shop/web a gone")
+		calls.Stop()
+		j.expect(t, "left")
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go server.Run(ctx)
-	go f.Run(ctx)
-	f.Follow([]string{listener.Addr().String()})
-
-	group := xds.GroupID{Namespace: "shop", Name: "web"}
-	a, b := xds.Identity{Group: group, Pod: "a"}, xds.Identity{Group: group, Pod: "b"}
-	server.Connected(a)
-	j.expect(t, `shop/web a holds ""`)
-	server.Holds(a, "1")
-	j.expect(t, `shop/web a holds "1"`)
-	server.Leaves(a)
-	j.expect(t, `shop/web a leaves "1"`)
-	server.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
-	server.Offer("HTTPRoute/shop/r@shop/web", "v", []byte("instead"))
-	j.expect(t, "HTTPRoute/shop/r@shop/web of v: instead")
-	server.Withdraw("HTTPRoute/shop/r@shop/web")
-	j.expect(t, "HTTPRoute/shop/r@shop/web of : ")
-	server.Connected(b)
-	j.expect(t, `shop/web b holds ""`)
-	nack := xds.NACK{
-		Type: xds.VirtualHost, Table: "t", Name: "*", Routes: []string{"HTTPRoute/shop/r/0/0"}, Version: "v", Reason: "no", Together: true,
-	}
-	server.NACKed(b, nack)
-	j.expect(t, `shop/web b holds ""`)
-	wanted <- true
-	j.expect(t, fmt.Sprintf("b refused %+v", nack))
-	server.Disconnected(a)
-	j.expect(t, "shop/web a gone")
-	calls.Stop()
-	j.expect(t, "left")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/gatewright/gatewright/internal/store"
 )
+
+// timeout keeps a test from waiting forever. No result depends on it.
+const timeout = 2 * time.Minute
 
 // cluster is a source of objects for real informers, one for each version of each kind.
 type cluster struct {
@@ -154,7 +158,9 @@ func watching(t *testing.T, c *cluster) (*Watcher, <-chan Event) {
 			events <- e
 		}
 	})
-	if err := w.Start(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	t.Cleanup(cancel)
+	if err := w.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	return w, events

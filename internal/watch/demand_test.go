@@ -48,13 +48,14 @@ func TestNodesAreWatchedOnDemand(t *testing.T) {
 				kind = daemonKind
 			}
 			seen := make(chan store.Change, 100)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			watcher := New(server, slog.New(slog.DiscardHandler), func(e Event) {
 				if e.Kind == store.Node {
 					seen <- e.Change
 				}
 			})
+			watcher.startTimeout = timeout
 			server.of(kind).Add(c.object)
 			if err := watcher.Start(ctx); err != nil {
 				t.Fatal(err)
@@ -84,7 +85,7 @@ func TestStartGoesOnWithoutNodesThatCannotBeListed(t *testing.T) {
 	server.source(store.Service).Add(service)
 	watcher := New(server, slog.New(slog.DiscardHandler), func(Event) {})
 	watcher.startTimeout = 50 * time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := watcher.Start(ctx); err != nil {
 		t.Error(err)

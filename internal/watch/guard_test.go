@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -213,7 +212,7 @@ func TestACacheGoesOnBesideWhatItCannotRead(t *testing.T) {
 			_, _ = io.WriteString(w, listOf(good, fraction))
 		}
 	}))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(server.Close)
 	t.Cleanup(cancel)
 
@@ -248,7 +247,11 @@ func TestACacheGoesOnBesideWhatItCannotRead(t *testing.T) {
 	for object, setServedVersion := range map[string]string{
 		endless: "a/endless readable=false", proxyConfig("next", "{}"): "a/next readable=true",
 	} {
-		later <- object
+		select {
+		case later <- object:
+		case <-ctx.Done():
+			t.Fatal("there is no watch")
+		}
 		if got := receive(ctx, t, seen); got != setServedVersion {
 			t.Errorf("watched %s, want %s", got, setServedVersion)
 		}

@@ -37,15 +37,22 @@ func older(name string) *unstructured.Unstructured {
 
 func next(t *testing.T, events <-chan Event, setServedVersion string) Event {
 	t.Helper()
+	e := await(t, events, setServedVersion)
+	if diff := cmp.Diff(setServedVersion, spell(e)); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+	return e
+}
+
+// await returns what comes next.
+func await[T any](t *testing.T, from <-chan T, what string) T {
+	t.Helper()
 	select {
-	case e := <-events:
-		if diff := cmp.Diff(setServedVersion, spell(e)); diff != "" {
-			t.Errorf("event (-want +got):\n%s", diff)
-		}
+	case e := <-from:
 		return e
-	case <-time.After(10 * time.Second):
-		t.Fatalf("no event came, want %s", setServedVersion)
-		return Event{}
+	case <-time.After(timeout):
+		t.Fatalf("nothing came, want %s", what)
+		panic("unreachable")
 	}
 }
 
@@ -85,8 +92,8 @@ func TestAnUpgradeTakesNothingAwayThatIsStillThere(t *testing.T) {
 	c.of(olderGrant).Add(older("stays"))
 	c.source(store.ReferenceGrant).Add(grant("stays"))
 	_, events := watching(t, c)
-	<-events
-	<-events
+	await(t, events, "the first grant")
+	await(t, events, "the second grant")
 	c.definitions().Modify(definition(store.ReferenceGrant, "v1"))
 	next(t, events, "ReferenceGrant app/stays changed")
 	next(t, events, "ReferenceGrant app/gone gone")
@@ -108,15 +115,18 @@ func TestStartWaitsForTheKindsWithoutWhichNothingCanBeServed(t *testing.T) {
 	w := New(c, slog.New(slog.DiscardHandler), func(Event) {})
 	started := make(chan error, 1)
 	go func() { started <- w.Start(t.Context()) }()
-	for !slices.Equal(w.Missing(), []store.Kind{store.Gateway}) {
+	for deadline := time.Now().Add(timeout); !slices.Equal(w.Missing(), []store.Kind{store.Gateway}); {
 		select {
 		case err := <-started:
 			t.Fatalf("it did not wait: %v, missing %v", err, w.Missing())
 		case <-time.After(time.Millisecond):
 		}
+		if time.Now().After(deadline) {
+			t.Fatalf("missing %v, want the Gateway", w.Missing())
+		}
 	}
 	c.onCRD(store.Gateway, "v1")
-	if err := <-started; err != nil || w.Missing() != nil {
+	if err := await(t, started, "the end of the start"); err != nil || w.Missing() != nil {
 		t.Errorf("after the kind appeared: %v, missing %v", err, w.Missing())
 	}
 }

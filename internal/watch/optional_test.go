@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -53,7 +52,7 @@ func TestOptionalKinds(t *testing.T) {
 			server.of(certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle")).Add(typed.DeepCopy())
 			server.of(loose.GroupVersionKind()).Add(loose.DeepCopy())
 			seen := make(chan store.Change, 100)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			watcher := New(server, slog.New(slog.DiscardHandler), func(e Event) {
 				if e.Kind == store.ClusterTrustBundle {

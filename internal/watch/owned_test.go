@@ -3,7 +3,6 @@ package watch
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -36,12 +35,9 @@ func TestOwnedObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := func() string {
-		select {
-		case e := <-events:
-			return fmt.Sprintf("%s %s/%s %d gone=%t", e.Kind, e.Object.Namespace, e.Object.Name, len(e.Object.ManagedFields), e.Gone)
-		case <-time.After(10 * time.Second):
-			return "nothing"
-		}
+		t.Helper()
+		e := await(t, events, "a Service")
+		return fmt.Sprintf("%s %s/%s %d gone=%t", e.Kind, e.Object.Namespace, e.Object.Name, len(e.Object.ManagedFields), e.Gone)
 	}
 	ours := wrote("gatewright", "", "{a}", metav1.ManagedFieldsOperationApply)
 	source := c.of(serviceKind)

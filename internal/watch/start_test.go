@@ -81,13 +81,15 @@ func TestStartReturnsAfterTheSinkHasSeenEverything(t *testing.T) {
 		}
 	}
 	var seen atomic.Int32
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	t.Cleanup(cancel)
 	err := New(c, slog.New(slog.DiscardHandler), func(e Event) {
 		if e.Kind == store.CustomResourceDefinition {
 			return
 		}
 		<-time.After(time.Millisecond) // a sink that takes its time
 		seen.Add(1)
-	}).Start(t.Context())
+	}).Start(ctx)
 	if got, setServedVersion := int(seen.Load()), each*kinds; err != nil || got != setServedVersion {
 		t.Errorf("the sink had seen %d of %d objects; error: %v", got, setServedVersion, err)
 	}
@@ -101,15 +103,13 @@ func TestStartPassesChanges(t *testing.T) {
 	c.source(store.Gateway).Add(gateway.DeepCopy())
 	c.source(store.Secret).Add(secret.DeepCopy())
 	_, events := watching(t, c)
-	<-events
-	<-events
+	await(t, events, "the Gateway")
+	await(t, events, "the Secret")
 
 	step := func(do func(), setServedVersion string) {
 		t.Helper()
 		do()
-		if diff := cmp.Diff(setServedVersion, spell(<-events)); diff != "" {
-			t.Errorf("event (-want +got):\n%s", diff)
-		}
+		next(t, events, setServedVersion)
 	}
 	// The source keeps and modifies what it is given, so it gets copies.
 	step(func() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -20,51 +21,57 @@ import (
 
 func TestAStreamThatIsOverFollowsNoEndpoints(t *testing.T) {
 	t.Parallel()
-	c := start(t, options{})
-	p := boot(t, c)
-	p.subscribe(endpointURL, "*", "eds/unknown")
-	p.expect(endpointURL, nil, []string{"eds/unknown"})
-	p.disconnect()
-	for deadline := time.Now().Add(timeout); len(c.cache.Followed()) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("a stream that is over follows %v", c.cache.Followed())
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{})
+		p := boot(t, c)
+		p.subscribe(endpointURL, "*", "eds/unknown")
+		p.expect(endpointURL, nil, []string{"eds/unknown"})
+		p.disconnect()
+		for deadline := time.Now().Add(timeout); len(c.cache.Followed()) > 0; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("a stream that is over follows %v", c.cache.Followed())
+			}
 		}
-	}
+	})
 }
 
 func TestTheReasonOfANACKIsClipped(t *testing.T) {
 	t.Parallel()
-	j, log := make(journal, 100), &logged{}
-	c := start(t, options{observer: j, log: log})
-	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
-	p := c.connect(group)
-	p.subscribe(clusterURL)
-	p.refuse(p.receive(), "c1: "+strings.Repeat("é", 1<<20))
-	j.expect(t, "connected "+group.String())
-	refused := <-j
-	if len(refused) > xds.MaxReason+100 || !utf8.ValidString(refused) || !strings.HasPrefix(refused, "refused cluster  c1 []: ééé") {
-		t.Errorf("%d bytes were stored: %.100q", len(refused), refused)
-	}
-	if text := log.String(); len(text) > 2*xds.MaxReason || !strings.Contains(text, "ééé") {
-		t.Errorf("%d bytes were logged: %.300q", len(text), text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		j, log := make(journal, 100), &logged{}
+		c := start(t, options{observer: j, log: log})
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+		p := c.connect(group)
+		p.subscribe(clusterURL)
+		p.refuse(p.receive(), "c1: "+strings.Repeat("é", 1<<20))
+		j.expect(t, "connected "+group.String())
+		refused := j.next(t)
+		if len(refused) > xds.MaxReason+100 || !utf8.ValidString(refused) || !strings.HasPrefix(refused, "refused cluster  c1 []: ééé") {
+			t.Errorf("%d bytes were stored: %.100q", len(refused), refused)
+		}
+		if text := log.String(); len(text) > 2*xds.MaxReason || !strings.Contains(text, "ééé") {
+			t.Errorf("%d bytes were logged: %.300q", len(text), text)
+		}
+	})
 }
 
 func TestWhatAProxySaysOfASecretIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	j, log := make(journal, 100), &logged{}
-	c := start(t, options{observer: j, log: log})
-	c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
-	p := c.connect(group)
-	p.subscribe(secretURL, "s1")
-	p.refuse(p.receive(), "s1: cannot parse hunter2")
-	j.expect(t, "connected "+group.String())
-	if refused := <-j; !strings.HasPrefix(refused, "refused secret  s1 []: ") || strings.Contains(refused, "hunter2") {
-		t.Errorf("stored: %q", refused)
-	}
-	if text := log.String(); !strings.Contains(text, "proxy sent a NACK") || strings.Contains(text, "hunter2") {
-		t.Errorf("logged: %q", text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		j, log := make(journal, 100), &logged{}
+		c := start(t, options{observer: j, log: log})
+		c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
+		p := c.connect(group)
+		p.subscribe(secretURL, "s1")
+		p.refuse(p.receive(), "s1: cannot parse hunter2")
+		j.expect(t, "connected "+group.String())
+		if refused := j.next(t); !strings.HasPrefix(refused, "refused secret  s1 []: ") || strings.Contains(refused, "hunter2") {
+			t.Errorf("stored: %q", refused)
+		}
+		if text := log.String(); !strings.Contains(text, "proxy sent a NACK") || strings.Contains(text, "hunter2") {
+			t.Errorf("logged: %q", text)
+		}
+	})
 }
 
 // logged is what was logged.
@@ -111,118 +118,132 @@ func TestNamesThatDoNotExistAreLimited(t *testing.T) {
 	t.Parallel()
 	t.Run("a stream that goes on asking for more of them ends", func(t *testing.T) {
 		t.Parallel()
-		log := &logged{}
-		c := start(t, options{log: log})
-		p := c.connectWithoutReading(group)
-		for i := range 3 {
-			p.subscribe(endpointURL, unknown(i*xds.MaxUnknown/2, xds.MaxUnknown/2)...)
-		}
-		p.endsExhausted()
-		if lines := strings.Count(log.String(), "names that do not exist"); lines != 1 {
-			t.Errorf("it was logged %d times:\n%s", lines, log)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			log := &logged{}
+			c := start(t, options{log: log})
+			p := c.connectWithoutReading(group)
+			for i := range 3 {
+				p.subscribe(endpointURL, unknown(i*xds.MaxUnknown/2, xds.MaxUnknown/2)...)
+			}
+			p.endsExhausted()
+			if lines := strings.Count(log.String(), "names that do not exist"); lines != 1 {
+				t.Errorf("it was logged %d times:\n%s", lines, log)
+			}
+		})
 	})
 	t.Run("long ones count for more", func(t *testing.T) {
 		t.Parallel()
-		c := start(t, options{})
-		p := c.connectWithoutReading(group)
-		p.subscribe(secretURL, "s1")
-		p.subscribe(secretURL, strings.Repeat("x", xds.MaxUnknownBytes+1))
-		p.endsExhausted()
+		synctest.Test(t, func(t *testing.T) {
+			c := start(t, options{})
+			p := c.connectWithoutReading(group)
+			p.subscribe(secretURL, "s1")
+			p.subscribe(secretURL, strings.Repeat("x", xds.MaxUnknownBytes+1))
+			p.endsExhausted()
+		})
 	})
 	t.Run("a proxy that reconnects may list any number that existed before", func(t *testing.T) {
 		t.Parallel()
-		c := start(t, options{})
-		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
-		p := c.connect(group)
-		p.subscribe(endpointURL, append(unknown(0, 3*xds.MaxUnknown), "eds/c1")...)
-		response := p.take()
-		if len(response.GetResources()) != 1 || len(response.GetRemovedResources()) != xds.MaxUnknown {
-			t.Errorf("got %d, removed %d", len(response.GetResources()), len(response.GetRemovedResources()))
-		}
-		if followed := len(c.cache.Followed()); followed != xds.MaxUnknown+1 {
-			t.Errorf("%d are followed", followed)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			c := start(t, options{})
+			c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+			p := c.connect(group)
+			p.subscribe(endpointURL, append(unknown(0, 3*xds.MaxUnknown), "eds/c1")...)
+			response := p.take()
+			if len(response.GetResources()) != 1 || len(response.GetRemovedResources()) != xds.MaxUnknown {
+				t.Errorf("got %d, removed %d", len(response.GetResources()), len(response.GetRemovedResources()))
+			}
+			if followed := len(c.cache.Followed()); followed != xds.MaxUnknown+1 {
+				t.Errorf("%d are followed", followed)
+			}
+		})
 	})
 	t.Run("those that come to exist, or are let go, do not count", func(t *testing.T) {
 		t.Parallel()
-		c := start(t, options{})
-		p := c.connect(group)
-		for i := range 3 {
-			names := unknown(i*xds.MaxUnknown, xds.MaxUnknown)
-			p.subscribe(secretURL, names...)
-			if removed := p.take().GetRemovedResources(); len(removed) != len(names) {
-				t.Fatalf("removed %d", len(removed))
-			}
-			if i == 0 {
-				var changes []xds.Change
-				for _, name := range names {
-					changes = append(changes, secret(t, group, name, ""))
+		synctest.Test(t, func(t *testing.T) {
+			c := start(t, options{})
+			p := c.connect(group)
+			for i := range 3 {
+				names := unknown(i*xds.MaxUnknown, xds.MaxUnknown)
+				p.subscribe(secretURL, names...)
+				if removed := p.take().GetRemovedResources(); len(removed) != len(names) {
+					t.Fatalf("removed %d", len(removed))
 				}
-				c.cache.Apply(changes)
-				if got := p.take().GetResources(); len(got) != len(names) {
-					t.Fatalf("got %d", len(got))
+				if i == 0 {
+					var changes []xds.Change
+					for _, name := range names {
+						changes = append(changes, secret(t, group, name, ""))
+					}
+					c.cache.Apply(changes)
+					if got := p.take().GetResources(); len(got) != len(names) {
+						t.Fatalf("got %d", len(got))
+					}
+					continue
 				}
-				continue
+				p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: secretURL, ResourceNamesUnsubscribe: names})
 			}
-			p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: secretURL, ResourceNamesUnsubscribe: names})
-		}
+		})
 	})
 }
 
 func TestAProxyThatDoesNotAnswerIsNotSentMore(t *testing.T) {
 	t.Parallel()
-	c := start(t, options{})
-	c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
-	p := c.connect(group)
-	for range 10 * xds.MaxUnanswered {
-		p.subscribe(secretURL, "s1")
-	}
-	var last *discoveryv3.DeltaDiscoveryResponse
-	for range xds.MaxUnanswered {
-		last = p.receive()
-	}
-	p.hearsNothing()
-	p.acknowledge(last)
-	p.expect(secretURL, []string{"s1"}, nil)
-	p.hearsNothing()
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{})
+		c.cache.Apply([]xds.Change{secret(t, group, "s1", "")})
+		p := c.connect(group)
+		for range 10 * xds.MaxUnanswered {
+			p.subscribe(secretURL, "s1")
+		}
+		var last *discoveryv3.DeltaDiscoveryResponse
+		for range xds.MaxUnanswered {
+			last = p.receive()
+		}
+		p.hearsNothing()
+		p.acknowledge(last)
+		p.expect(secretURL, []string{"s1"}, nil)
+		p.hearsNothing()
+	})
 }
 
 func TestTheStreamsOfAProxyAreLimited(t *testing.T) {
 	t.Parallel()
-	c := start(t, options{})
-	other := c.connectAs("pod-2")
-	other.subscribe(clusterURL)
-	other.expect(clusterURL, nil, nil)
-	streams := make([]*proxy, xds.MaxStreamsOfProxy+1)
-	for i := range streams {
-		streams[i] = c.connectAs(pod)
-		streams[i].subscribe(clusterURL)
-		streams[i].expect(clusterURL, nil, nil)
-	}
-	// The oldest has made room for the newest: a proxy whose connections broke without a word is let in again.
-	select {
-	case _, more := <-streams[0].responses:
-		if more || status.Code(streams[0].ended) != codes.ResourceExhausted {
-			t.Errorf("the oldest stream ended with %v", streams[0].ended)
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{})
+		other := c.connectAs("pod-2")
+		other.subscribe(clusterURL)
+		other.expect(clusterURL, nil, nil)
+		streams := make([]*proxy, xds.MaxStreamsOfProxy+1)
+		for i := range streams {
+			streams[i] = c.connectAs(pod)
+			streams[i].subscribe(clusterURL)
+			streams[i].expect(clusterURL, nil, nil)
 		}
-	case <-time.After(timeout):
-		t.Fatal("the oldest stream goes on")
-	}
-	c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
-	for _, p := range append(streams[1:], other) {
-		p.expect(clusterURL, []string{"c1"}, nil)
-	}
-	c.wait("gatewright_xds_connected_proxies", xds.MaxStreamsOfProxy+1)
-	streams[0].expectNoConnection()
+		// The oldest has made room for the newest: a proxy whose connections broke without a word is let in again.
+		select {
+		case _, more := <-streams[0].responses:
+			if more || status.Code(streams[0].ended) != codes.ResourceExhausted {
+				t.Errorf("the oldest stream ended with %v", streams[0].ended)
+			}
+		case <-time.After(timeout):
+			t.Fatal("the oldest stream goes on")
+		}
+		c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+		for _, p := range append(streams[1:], other) {
+			p.expect(clusterURL, []string{"c1"}, nil)
+		}
+		c.wait("gatewright_xds_connected_proxies", xds.MaxStreamsOfProxy+1)
+		streams[0].expectNoConnection()
+	})
 }
 
 func TestAProxyThatIsRefusedKeepsNoConnection(t *testing.T) {
 	t.Parallel()
-	c := start(t, options{})
-	p := c.connect(group)
-	p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, Node: &corev3.Node{Id: pod, Cluster: "another/gateway"}})
-	p.expectNoConnection()
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{})
+		p := c.connect(group)
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusterURL, Node: &corev3.Node{Id: pod, Cluster: "another/gateway"}})
+		p.expectNoConnection()
+	})
 }
 
 // expectNoConnection says that the connection of the proxy ends.

@@ -3,6 +3,7 @@ package xds_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
@@ -56,23 +57,27 @@ func TestEndpointsByPlace(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, _, response := begin(t, test.node, test.resource)
-			holds(t, response, test.want)
+			synctest.Test(t, func(t *testing.T) {
+				_, _, response := begin(t, test.node, test.resource)
+				holds(t, response, test.want)
+			})
 		})
 	}
 	t.Run("proxies are told when the zone of their node is known, and of nothing else", func(t *testing.T) {
 		t.Parallel()
-		c, p, response := begin(t, "n1", byZone)
-		holds(t, response, all)
-		c.cache.PlaceNode("n2", "z1")
-		p.hearsNothing()
-		c.cache.PlaceNode("n1", "z1")
-		holds(t, p.expect(endpointURL, []string{name}, nil), zonal)
-		c.cache.PlaceNode("n1", "z1")
-		// What proxies of another zone get is no business of this one.
-		c.cache.ApplyEndpoints(map[string]*xds.Resource{name: all.In(xds.Places{Zones: map[string]*xds.Resource{"z1": zonal, "z2": near}})})
-		p.hearsNothing()
-		c.cache.ApplyEndpoints(map[string]*xds.Resource{name: all})
-		holds(t, p.expect(endpointURL, []string{name}, nil), all)
+		synctest.Test(t, func(t *testing.T) {
+			c, p, response := begin(t, "n1", byZone)
+			holds(t, response, all)
+			c.cache.PlaceNode("n2", "z1")
+			p.hearsNothing()
+			c.cache.PlaceNode("n1", "z1")
+			holds(t, p.expect(endpointURL, []string{name}, nil), zonal)
+			c.cache.PlaceNode("n1", "z1")
+			// What proxies of another zone get is no business of this one.
+			c.cache.ApplyEndpoints(map[string]*xds.Resource{name: all.In(xds.Places{Zones: map[string]*xds.Resource{"z1": zonal, "z2": near}})})
+			p.hearsNothing()
+			c.cache.ApplyEndpoints(map[string]*xds.Resource{name: all})
+			holds(t, p.expect(endpointURL, []string{name}, nil), all)
+		})
 	})
 }

@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -28,11 +29,13 @@ func TestAPeerSeesWhatIsForPeersAndNothingElse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, options{}).connectWithoutReading(xds.GroupID{}) // no Gateway: a peer
-			p.send(tt.request)
-			if _, err := p.stream.Recv(); status.Code(err) != tt.want {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				p := start(t, options{}).connectWithoutReading(xds.GroupID{}) // no Gateway: a peer
+				p.send(tt.request)
+				if _, err := p.stream.Recv(); status.Code(err) != tt.want {
+					t.Errorf("got %v, want %s", err, tt.want)
+				}
+			})
 		})
 	}
 }

@@ -123,7 +123,8 @@ func TestKeyPairsAreBoundedBeforeTheyAreRead(t *testing.T) {
 			if !strings.Contains(got, c.want) {
 				t.Errorf("it is said %.300q, want %q", got, c.want)
 			}
-			if took > 5*time.Second {
+			// It takes milliseconds, on a busy machine as well.
+			if took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 		})

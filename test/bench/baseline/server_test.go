@@ -39,7 +39,8 @@ func connect(t *testing.T) (*baseline.Server, proxy) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	// No result depends on this time; it keeps a test from waiting forever.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {

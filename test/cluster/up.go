@@ -72,6 +72,7 @@ func buildBinaries(ctx context.Context, l layout) (binaries, error) {
 }
 
 func prepare(ctx context.Context, l layout) error {
+	raiseInotifyInstances(inotifyInstances)
 	if err := os.MkdirAll(l.state, 0o755); err != nil {
 		return fmt.Errorf("create the state directory: %w", err)
 	}

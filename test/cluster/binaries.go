@@ -74,31 +74,39 @@ var (
 )
 
 // build makes the binaries of a source unless the cache has them, and returns their directory.
-// A binary gets its name only when all are complete, so an interrupted build leaves none.
+// A binary gets its name only when all are complete, so an interrupted build leaves none. Commands for clusters of all names take them from
+// there, and one at a time builds them.
 func (s source) build(ctx context.Context, l layout) (string, error) {
 	dir, err := s.dir(ctx, l)
 	if err != nil {
 		return "", err
 	}
+	return dir, l.cacheLock(s.name).hold(ctx, func() error { return s.ensure(ctx, l, dir) })
+}
+
+func (s source) ensure(ctx context.Context, l layout, dir string) error {
 	inputs, err := s.inputs(l)
 	if err != nil {
-		return "", err
+		return err
 	}
 	stamp := filepath.Join(dir, "inputs")
 	if have, err := os.ReadFile(stamp); err == nil && string(have) == inputs && s.complete(dir) {
-		return dir, nil
+		return nil
 	}
 	version := strings.TrimPrefix(filepath.Base(dir), s.name+"-")
 	err = step(ctx, "build "+s.name+" "+version, func(ctx context.Context) error {
 		return s.compile(ctx, l, dir, version)
 	})
 	if err != nil {
-		return "", err
+		return err
 	}
-	return dir, writeFile(stamp, inputs)
+	return writeFile(stamp, inputs)
 }
 
 func (s source) compile(ctx context.Context, l layout, dir, version string) error {
+	if err := downloadModules(ctx, s.moduleDir(l)); err != nil {
+		return err
+	}
 	temporary := dir + ".building"
 	if err := errors.Join(os.RemoveAll(temporary), os.MkdirAll(temporary, 0o755)); err != nil {
 		return fmt.Errorf("prepare %s: %w", temporary, err)

@@ -77,6 +77,9 @@ func locked(ctx context.Context, f func(context.Context, layout) error) error {
 	return clusterLock(clusterName).hold(ctx, func() error {
 		// The state may have changed while another command had the lock.
 		l.family = l.readFamily()
+		if err := checkRecord(runDir, l.state); err != nil {
+			return err
+		}
 		return f(ctx, l)
 	})
 }

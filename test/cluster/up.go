@@ -19,6 +19,13 @@ func upCommand() *cobra.Command {
 	var wanted string
 	cmd := withCluster("up", "Build what is missing and start the cluster", func(ctx context.Context, l layout) error {
 		start := time.Now()
+		if reason := leftOver(l, runDir, namespacePath); reason != "" {
+			fmt.Printf("          stop what is left of a cluster first: %s\n", reason)
+			if err := down(ctx, l); err != nil {
+				return fmt.Errorf("%w\nrun up or down again to go on from here", err)
+			}
+			l.family = l.readFamily()
+		}
 		l, err := l.withFamily(wanted)
 		if err != nil {
 			return err
@@ -46,6 +53,11 @@ func up(ctx context.Context, l layout) error {
 	}
 	if err := step(ctx, "network namespace, cgroups, certificates", func(ctx context.Context) error {
 		return prepare(ctx, l)
+	}); err != nil {
+		return err
+	}
+	if err := step(ctx, "stop daemons without a record", func(ctx context.Context) error {
+		return stopAll(ctx, unrecorded(l, clusterName), stopGrace)
 	}); err != nil {
 		return err
 	}

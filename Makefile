@@ -42,6 +42,10 @@ help: ## Show this list
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-zA-Z0-9_-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: download
+download: ## Download the modules of every go.mod, so that the rest needs no network
+	hack/download.sh
+
 .PHONY: build
 build: ## Build the controller, the drain program of proxies and gwr into bin/
 	go build -trimpath -o bin/ ./cmd/gatewright ./cmd/gatewright-drain ./cmd/gwr
@@ -255,7 +259,8 @@ clean: ## Remove what was built in the checkout (the cache stays)
 define install_tool
 	@mkdir -p $(dir $(2))
 	@echo "build $(notdir $(patsubst %/,%,$(dir $(2))))"
-	@CGO_ENABLED=0 go build -C $(1) -trimpath -buildvcs=false -ldflags='-s -w' -o $(2).building $(3) && mv $(2).building $(2)
+	@hack/retry.sh go mod download -C $(1)
+	@CGO_ENABLED=0 go build -C $(1) -trimpath -buildvcs=false -ldflags='-s -w' -o $(2).$$$$ $(3) && mv $(2).$$$$ $(2)
 endef
 
 $(GOLANGCI_LINT):

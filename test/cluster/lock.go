@@ -26,7 +26,7 @@ const lockTimeout = 45 * time.Minute
 type lockfile struct {
 	path string
 	what string // that no other process may use meanwhile
-	// After timeout, acquire gives up. It prints who has the lock at once and then after each interval.
+	// After timeout, acquire gives up. It prints who has the lock soon, and again after each interval.
 	timeout, interval time.Duration
 }
 
@@ -55,7 +55,8 @@ func (f lockfile) hold(ctx context.Context, do func() error) error {
 
 // acquire waits for the lock and returns what releases it.
 func (f lockfile) acquire(ctx context.Context) (release func(), err error) {
-	start, reported := time.Now(), time.Time{}
+	// Most are released in a moment, which is not worth a line.
+	start, next := time.Now(), time.Now().Add(min(time.Second, f.interval))
 	for {
 		file, err := f.try()
 		if err != nil {
@@ -67,9 +68,9 @@ func (f lockfile) acquire(ctx context.Context) (release func(), err error) {
 		if time.Since(start) > f.timeout {
 			return nil, fmt.Errorf("%s is still in use after %s, by %s: end that, or wait for it", f.what, elapsed(start), f.holder())
 		}
-		if reported.IsZero() || time.Since(reported) > f.interval {
+		if time.Now().After(next) {
 			fmt.Printf("%8s  wait for %s, in use by %s\n", elapsed(start), f.what, f.holder())
-			reported = time.Now()
+			next = time.Now().Add(f.interval)
 		}
 		select {
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ func newCheckout(t *testing.T, scripts ...string) checkout {
 		c.write(script, string(content))
 	}
 	path := filepath.Join(c.dir, "programs") + ":" + os.Getenv("PATH")
-	c.environment = append(os.Environ(), "PATH="+path, "RESULTS=", "MAKEFLAGS=", "RETRY_WAIT=0")
+	c.environment = append(os.Environ(), "PATH="+path, "GATEWRIGHT_CACHE="+t.TempDir(), "RESULTS=", "MAKEFLAGS=", "RETRY_WAIT=0")
 	return c
 }
 

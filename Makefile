@@ -42,6 +42,10 @@ help: ## Show this list
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-zA-Z0-9_-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: download
+download: ## Download the modules of every go.mod, so that the rest needs no network
+	hack/download.sh
+
 .PHONY: build
 build: ## Build the controller, the drain program of proxies and gwr into bin/
 	go build -trimpath -o bin/ ./cmd/gatewright ./cmd/gatewright-drain ./cmd/gwr
@@ -49,20 +53,39 @@ build: ## Build the controller, the drain program of proxies and gwr into bin/
 # Binaries of tests are linked without debug information, which takes less time. What go vet finds, the linter finds.
 TESTBUILD := -vet=off -ldflags=-w
 
-.PHONY: test
-test: $(GOTESTSUM) ## Run the unit and property tests with the race detector, and the long property tests without it
-	$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit) -- $(TESTBUILD) -count=1 -race -timeout=30m ./...
-	$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-properties) -- $(TESTBUILD) -count=1 ./internal/pipeline
-	cd api && go vet ./... # with the dependencies that others may have
-	cd test && $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-test-tools) -- $(TESTBUILD) -count=1 -race ./...
-	cd test/argocd && $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-argocd) -- $(TESTBUILD) -count=1 ./...
-	cd test/cluster/build/lwepp && $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,unit-lwepp) -- $(TESTBUILD) -count=1 ./...
+gotest = $(GOTESTSUM) --format=pkgname-and-test-fails $(call results,$@) -- $(TESTBUILD) -count=1
 
+# The parts of make test have the names of their results. All of them run, and those that failed are listed at the end.
+TESTS := unit unit-properties unit-api unit-test-tools unit-argocd unit-lwepp
+.PHONY: test $(TESTS)
+test: ## Run the unit and property tests with the race detector, and the long property tests without it
+	+@hack/make-each.sh $(TESTS)
+unit: $(GOTESTSUM)
+	$(gotest) -race -timeout=30m ./...
+unit-properties: $(GOTESTSUM)
+	$(gotest) ./internal/pipeline
+unit-api:
+	cd api && go vet ./... # with the dependencies that others may have
+unit-test-tools: $(GOTESTSUM)
+	cd test && $(gotest) -race ./...
+unit-argocd: $(GOTESTSUM)
+	cd test/argocd && $(gotest) ./...
+unit-lwepp: $(GOTESTSUM)
+	cd test/cluster/build/lwepp && $(gotest) ./...
+
+LINTS := lint-layout lint-text lint-modules lint-chart lint-go lint-go-api lint-go-test lint-go-argocd
 .PHONY: lint
-lint: $(GOLANGCI_LINT) lint-layout lint-text lint-modules lint-chart ## Check style, import rules, layout, text, modules and the chart
+lint: ## Check style, import rules, layout, text, modules and the chart
+	+@hack/make-each.sh $(LINTS)
+
+.PHONY: lint-go lint-go-api lint-go-test lint-go-argocd
+lint-go: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...
+lint-go-api: $(GOLANGCI_LINT)
 	cd api && $(GOLANGCI_LINT) run ./...
+lint-go-test: $(GOLANGCI_LINT)
 	cd test && $(GOLANGCI_LINT) run ./...
+lint-go-argocd: $(GOLANGCI_LINT)
 	cd test/argocd && $(GOLANGCI_LINT) run ./...
 
 .PHONY: lint-layout
@@ -85,17 +108,24 @@ lint-chart: $(HELM) ## Check the Helm chart and its schema
 lint-selftest: $(GOLANGCI_LINT) ## Prove that an import against the rules fails the linter
 	hack/lint-selftest.sh $(GOLANGCI_LINT)
 
-.PHONY: generate
-generate: $(GOLANGCI_LINT) ## Write generated code and format all code
-	cd api && go generate ./... # first: the rest is compiled with its deep copies
+# The API comes first: the rest is compiled with its deep copies.
+GENERATES := generate-api generate-root generate-test format
+.PHONY: generate $(GENERATES)
+generate: ## Write generated code and format all code
+	+@hack/make-each.sh $(GENERATES)
+generate-api:
+	cd api && go generate ./...
+generate-root:
 	go generate ./...
+generate-test:
 	cd test && go generate ./...
+format: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) fmt ./...
 	cd api && $(GOLANGCI_LINT) fmt ./...
 	cd test && $(GOLANGCI_LINT) fmt ./...
 
 .PHONY: verify
-verify: ## Generate again and fail on a difference
+verify: ## Generate again, in a copy, and fail on a difference
 	hack/verify.sh
 
 include test/cluster/cluster.mk
@@ -266,7 +296,8 @@ clean: ## Remove what was built in the checkout (the cache stays)
 define install_tool
 	@mkdir -p $(dir $(2))
 	@echo "build $(notdir $(patsubst %/,%,$(dir $(2))))"
-	@CGO_ENABLED=0 go build -C $(1) -trimpath -buildvcs=false -ldflags='-s -w' -o $(2).building $(3) && mv $(2).building $(2)
+	@hack/retry.sh go mod download -C $(1)
+	@CGO_ENABLED=0 go build -C $(1) -trimpath -buildvcs=false -ldflags='-s -w' -o $(2).$$$$ $(3) && mv $(2).$$$$ $(2)
 endef
 
 $(GOLANGCI_LINT):

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # The chart lints, renders with its defaults and with each switch the other way, and its schema refuses what it does not know.
-# Usage: hack/check-chart.sh PATH_TO_HELM
-set -euo pipefail
+# It goes on after a failure and lists all at the end. Usage: hack/check-chart.sh PATH_TO_HELM
+set -uo pipefail
 readonly helm=$1
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 readonly chart=charts/gatewright
 
-"$helm" lint --strict --quiet "$chart"
+failures=()
+fail() { failures+=("$1"); }
+
+"$helm" lint --strict --quiet "$chart" || fail "helm lint fails, see above"
 variants=(
 	"replicas=2"
 	"replicas=1,metrics.enabled=false,gatewayClass.create=false,crds.create=false"
@@ -25,12 +28,8 @@ variants=(
 	"rateLimit.enabled=true,rateLimit.replicas=1,rateLimit.redis.address=redis:6379,rateLimit.redis.tls=true,rateLimit.redis.passwordSecret.name=redis,networkPolicy.enabled=true,metrics.enabled=false"
 )
 render() { "$helm" template gatewright "$chart" --namespace gatewright-system "$@"; }
-fail() {
-	echo "$1" >&2
-	exit 1
-}
 for values in "${variants[@]}"; do
-	render --set "$values" >/dev/null
+	reason=$(render --set "$values" 2>&1 >/dev/null) || fail "the chart does not render with --set $values: $reason"
 done
 for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "externalHostnames.deniedAddresses={pods}" \
 	"ipFamilies={ipv6}" "proxy.onlyInGatewrightNamespace=true,files.enabled=true" "rateLimit.enabled=true" "rateLimit.redis.address=redis" \
@@ -40,20 +39,29 @@ for values in "replica=3" "replicas=0" "log.level=loud" "controllerName=team" "e
 	fi
 done
 
-deployment=$(render --set 'podLabels.app\.kubernetes\.io/name=other,podLabels.team=edge' --show-only templates/deployment.yaml)
+# show VARIABLE TEMPLATE VALUES sets the variable to one file of the chart, rendered.
+show() {
+	local text
+	text=$(render --set "$3" --show-only "templates/$2") || fail "templates/$2 does not render with --set $3, see above"
+	printf -v "$1" %s "$text"
+}
+deployment='' unlimited='' everywhere='' own=''
+
+show deployment deployment.yaml 'podLabels.app\.kubernetes\.io/name=other,podLabels.team=edge'
 grep -q 'team: edge' <<<"$deployment" || fail "podLabels are not on the pods"
 ! grep -q 'app.kubernetes.io/name: other' <<<"$deployment" || fail "podLabels replace or repeat a label of the chart"
 grep -q 'GOMEMLIMIT' <<<"$deployment" || fail "there is a memory limit and no GOMEMLIMIT"
-unlimited=$(render --set resources=null --show-only templates/deployment.yaml)
+show unlimited deployment.yaml resources=null
 ! grep -q GOMEMLIMIT <<<"$unlimited" || fail "there is no memory limit, and GOMEMLIMIT follows from the node's memory"
 
 # A right to create these in a namespace is a right to run as any of its ServiceAccounts.
-everywhere=$(render --set proxy.onlyInGatewrightNamespace=true --show-only templates/clusterrole.yaml)
+show everywhere clusterrole.yaml proxy.onlyInGatewrightNamespace=true
 kinds='serviceaccounts|deployments, daemonsets|configmaps|poddisruptionbudgets|horizontalpodautoscalers'
-rights=$(grep -A1 -E "resources: \\[($kinds)\\]" <<<"$everywhere")
+rights=$(grep -A1 -E "resources: \\[($kinds)\\]" <<<"$everywhere") ||
+	fail "the cluster role names none of the kinds that proxies consist of"
 ! grep -q -E 'create|patch' <<<"$rights" ||
 	fail "with proxy.onlyInGatewrightNamespace there are rights to create workloads in all namespaces: $rights"
-own=$(render --set proxy.onlyInGatewrightNamespace=true --show-only templates/role.yaml)
+show own role.yaml proxy.onlyInGatewrightNamespace=true
 grep -q 'deployments, daemonsets' <<<"$own" || fail "no right to create workloads in the own namespace"
 # Two installations share nothing that has no namespace, but for what Helm looks up.
 names() {
@@ -62,7 +70,11 @@ names() {
 }
 shared=$(comm -12 <(names gatewright-system replicas=2) <(names team-system controllerName=example.com/team,gatewayClass.name=team))
 if [[ -n $shared || -z $(names gatewright-system replicas=2) ]]; then
-	echo "two installations share: $shared" >&2
+	fail "two installations share: $shared"
+fi
+
+if ((${#failures[@]} > 0)); then
+	printf '%s\n' "${failures[@]}" "chart: ${#failures[@]} failures" >&2
 	exit 1
 fi
 echo "chart: ${#variants[@]} variants render, the schema refuses unknown and wrong values"

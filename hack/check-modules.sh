@@ -2,12 +2,34 @@
 # Fails when a go.mod or go.sum of the repository is not tidy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+readonly root=$PWD
 
-untidy=()
+# tidy_diff prints the difference. It fails without one only when go itself fails, such as for a download, which is worth another attempt.
+tidy_diff() {
+	local difference status=0
+	difference=$(go mod tidy -diff) || status=$?
+	if [[ -n $difference ]]; then
+		printf '%s\n' "$difference"
+		return 0
+	fi
+	return "$status"
+}
+export -f tidy_diff
+
+untidy=() broken=()
 while read -r mod; do
-	(cd "$(dirname "$mod")" && go mod tidy -diff) || untidy+=("$(dirname "$mod")")
+	dir=$(dirname "$mod")
+	if ! difference=$(cd "$dir" && "$root/hack/retry.sh" bash -c tidy_diff); then
+		broken+=("$dir")
+	elif [[ -n $difference ]]; then
+		printf '%s:\n%s\n' "$dir" "$difference"
+		untidy+=("$dir")
+	fi
 done < <(find . -name go.mod -not -path './.git/*' | sort)
+if ((${#broken[@]} > 0)); then
+	echo "go mod tidy fails in these modules, see above: ${broken[*]}" >&2
+fi
 if ((${#untidy[@]} > 0)); then
 	echo "these modules are not tidy; run go mod tidy in each and commit: ${untidy[*]}" >&2
-	exit 1
 fi
+((${#broken[@]} + ${#untidy[@]} == 0))

@@ -11,11 +11,12 @@ readonly cluster
 
 binaries=$(mktemp -d)
 trap 'rm -rf "$binaries"' EXIT
+hack/retry.sh go mod download -C test
 go test -C test -c -tags="$package" -o "$binaries/$package.test" "./$package"
 
 # Tests that install other versions of the Gateway API find them here, by version: GATEWAY_API_V1_4_1 is a directory.
 for version in "$(go list -C test -m -f '{{.Version}}' sigs.k8s.io/gateway-api)" v1.4.1; do
-	directory=$(go mod download -json "sigs.k8s.io/gateway-api@$version" | sed -n 's/^\s*"Dir": "\(.*\)",\?$/\1/p')
+	directory=$(hack/retry.sh go mod download -json "sigs.k8s.io/gateway-api@$version" | sed -n 's/^\s*"Dir": "\(.*\)",\?$/\1/p')
 	name=${version^^}
 	export "GATEWAY_API_${name//./_}=$directory"
 done

@@ -7,7 +7,8 @@ shift
 cd "$(dirname "$0")/.."
 
 # The definitions that objects have to pass, and those of an older release, which let more through.
-module() { go mod download -json "sigs.k8s.io/gateway-api@$1" | sed -n 's/^\s*"Dir": "\(.*\)",\?$/\1/p'; }
+module() { hack/retry.sh go mod download -json "sigs.k8s.io/gateway-api@$1" | sed -n 's/^\s*"Dir": "\(.*\)",\?$/\1/p'; }
+hack/retry.sh go mod download -C test
 GATEWAY_API=$(module "$(go list -C test -m -f '{{.Version}}' sigs.k8s.io/gateway-api)")
 GATEWAY_API_OLD=$(module v1.4.1)
 ENVOY=$(bin/cluster envoy | tail -n 1)

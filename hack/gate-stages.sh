@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the stages of the gate in this checkout, from a clean Debian machine with Go (1.21 or later) and root; hack/gate.sh prepares it.
-# Ends with a table of times, what failed and why, and on the last line the sum of all tests (test/results).
+# Ends with a table of times, what failed and why, and on the last line the sum of all tests (test/results). So it does when it is
+# interrupted: it ends the stage that runs, with all its processes, and stops the cluster.
 # Usage: hack/gate-stages.sh all|fast; fast stops before the cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,7 +10,9 @@ readonly wanted=$1
 # What each stage prints and reports stays here, by commit; the last ten are kept.
 kept=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/results
 results=$kept/$(git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || echo unknown)
-readonly kept results
+# An empty file here is named by the hash of a tree for which all stages passed.
+passed=$(dirname "$kept")/gate
+readonly kept results passed
 rm -rf "$results"
 mkdir -p "$results"
 find "$kept" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +11 | cut -d' ' -f2- | xargs -r -d '\n' rm -rf --
@@ -28,10 +31,45 @@ stage() {
 	mkdir "$results/$dir"
 	printf '\n===== %s\n' "$name"
 	current=("$dir" "$name" "$(again "$*")" "$SECONDS")
-	RESULTS=$results/$dir "$@" 2>&1 | tee -i "$results/$dir/log" || status=$?
+	set -m # a job of its own is a process group of its own
+	run_stage "$results/$dir" "$@" </dev/null 9>&- & # the lock of hack/gate.sh is not for what a stage starts
+	set +m
+	await $! || status=$?
 	record "$status"
 	if ((status != 0)); then failed=$((failed + 1)); fi
 	return "$status"
+}
+
+# run_stage DIRECTORY COMMAND... keeps what a stage prints. A signal does not end tee: it ends when all that write to it have.
+run_stage() {
+	local dir=$1
+	shift
+	RESULTS=$dir "$@" 2>&1 | (trap '' HUP INT TERM && exec tee "$dir/log") || exit
+}
+
+# await PROCESS waits until it ends. A signal that is handled ends wait, but not the process.
+await() {
+	local status=0
+	wait "$1" || status=$?
+	while ((status > 128)) && kill -0 "$1" 2>/dev/null; do
+		status=0
+		wait "$1" || status=$?
+	done
+	return "$status"
+}
+
+# stop_stage ends all processes of the stage that runs.
+stop_stage() {
+	local group _
+	group=$(jobs -p) # the id of a process group is that of its first process
+	[[ -n $group ]] || return
+	echo "interrupted: stop the stage \"${current[1]}\""
+	kill -TERM -- "-$group"
+	for _ in {1..100}; do
+		kill -0 -- "-$group" 2>/dev/null || return
+		sleep 0.2
+	done
+	kill -KILL -- "-$group"
 }
 
 # again COMMAND prints what runs a stage again. Functions of this script cannot be called from outside.
@@ -52,25 +90,35 @@ must() { stage "$@" || exit 1; }
 check() { stage "$@" || true; }
 
 finish() {
-	local status=$?
-	trap - EXIT INT TERM
+	local status=$? interrupted=false
+	trap - EXIT
+	trap 'echo "it is about to end, and stops what it started"' HUP INT TERM
 	set +e
-	((${#current[@]} > 0)) && record 130
+	if ((${#current[@]} > 0)); then
+		interrupted=true
+		stop_stage
+		record "$status"
+	fi
 	if [[ $touched_cluster == true ]]; then
-		((status != 0)) && hack/diagnose.sh
+		[[ $status != 0 && $interrupted == false ]] && hack/diagnose.sh
 		stage "cluster down" make --no-print-directory cluster-down
 	fi
 	if [[ -x $results/report ]]; then
-		"$results/report" "$results" || status=1
+		"$results/report" "$results" || [[ $status != 0 ]] || status=1
 	else
 		cat "$results/stages"
 		echo "0 passed, 1 failed"
 	fi
 	((status == 0 && failed > 0)) && status=1
+	if [[ $status == 0 && $wanted == all ]]; then
+		mkdir -p "$passed" && : >"$passed/$(git rev-parse 'HEAD^{tree}')"
+	fi
 	exit "$status"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 install_packages() {
 	local missing=() command
@@ -78,13 +126,13 @@ install_packages() {
 		command -v "$command" >/dev/null || missing+=("$command")
 	done
 	((${#missing[@]} == 0)) && return
-	apt-get update -qq &&
-		DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes make gcc libc6-dev curl gawk diffutils
+	hack/retry.sh apt-get update -qq &&
+		DEBIAN_FRONTEND=noninteractive hack/retry.sh apt-get install -qq --yes make gcc libc6-dev curl gawk diffutils
 }
 
 build_report() {
 	command -v go >/dev/null || { echo "go is not on PATH: install Go 1.21 or later" >&2; return 1; }
-	GOTOOLCHAIN=go1.27.3 go build -C test -buildvcs=false -o "$results/report" ./results && GOTOOLCHAIN=go1.27.3 go version
+	GOTOOLCHAIN=go1.27.3 hack/retry.sh go version && GOTOOLCHAIN=go1.27.3 go build -C test -buildvcs=false -o "$results/report" ./results
 }
 
 # It starts from nothing. A cluster with the name of the gate was left behind by a killed run. In CI there is no other user: a cluster of
@@ -97,9 +145,11 @@ no_clusters() {
 	fi
 }
 
+must "preflight" hack/preflight.sh
 must "packages" install_packages
 must "tools of this script" build_report
 must "no cluster runs" no_clusters
+must "downloads" make --no-print-directory download
 check "style, imports, chart" make --no-print-directory lint
 check "import rules bite" make --no-print-directory lint-selftest
 check "generated files, modules" make --no-print-directory verify

@@ -43,7 +43,7 @@ for case in "${cases[@]}"; do
 	packages+=("./$dir")
 done
 
-report=$(cd "$copy" && "$linter" run --enable-only=depguard --allow-parallel-runners "${packages[@]}" 2>&1) && {
+report=$(cd "$copy" && "$linter" run --enable-only=depguard "${packages[@]}" 2>&1) && {
 	echo "the linter accepted imports that the rules forbid" >&2
 	exit 1
 }

@@ -35,9 +35,9 @@ const (
 
 // scripts is the folder of the scripts for the kinds of the Gateway API.
 var scripts = sync.OnceValues(func() (string, error) {
-	text, err := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", release).Output()
+	text, err := download(release)
 	if err != nil {
-		return "", fmt.Errorf("download %s: %w", release, err)
+		return "", err
 	}
 	var module struct{ Dir, Sum string }
 	if err := json.Unmarshal(text, &module); err != nil {
@@ -48,6 +48,22 @@ var scripts = sync.OnceValues(func() (string, error) {
 	}
 	return filepath.Join(module.Dir, "resource_customizations", gwv1.GroupName), nil
 })
+
+// download fetches a module, unless Go has it, and returns what Go prints about it. A network that fails once is no failure of the test.
+func download(module string) ([]byte, error) {
+	var failed error
+	for _, wait := range []time.Duration{0, 5 * time.Second, 15 * time.Second} {
+		time.Sleep(wait)
+		text, err := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", module).Output()
+		if err == nil {
+			return text, nil
+		}
+		// With -json, the reason is in the output.
+		failed = fmt.Errorf("download %s: %w: %s", module, err, text)
+		fmt.Fprintln(os.Stderr, "an attempt failed, of three:", failed)
+	}
+	return nil, failed
+}
 
 // TestHealthOfGoldenStatuses has Argo CD look at everything that the golden cases of the pipeline say of objects: what is refused
 // is not healthy, and what is good is.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -74,34 +73,42 @@ var (
 )
 
 // build makes the binaries of a source unless the cache has them, and returns their directory.
-// A binary gets its name only when all are complete, so an interrupted build leaves none.
+// A binary gets its name only when all are complete, so an interrupted build leaves none. Commands for clusters of all names take them from
+// there, and one at a time builds them.
 func (s source) build(ctx context.Context, l layout) (string, error) {
 	dir, err := s.dir(ctx, l)
 	if err != nil {
 		return "", err
 	}
+	return dir, l.cacheLock(s.name).hold(ctx, func() error { return s.ensure(ctx, l, dir) })
+}
+
+func (s source) ensure(ctx context.Context, l layout, dir string) error {
 	inputs, err := s.inputs(l)
 	if err != nil {
-		return "", err
+		return err
 	}
 	stamp := filepath.Join(dir, "inputs")
 	if have, err := os.ReadFile(stamp); err == nil && string(have) == inputs && s.complete(dir) {
-		return dir, nil
+		return nil
 	}
 	version := strings.TrimPrefix(filepath.Base(dir), s.name+"-")
 	err = step(ctx, "build "+s.name+" "+version, func(ctx context.Context) error {
 		return s.compile(ctx, l, dir, version)
 	})
 	if err != nil {
-		return "", err
+		return err
 	}
-	return dir, writeFile(stamp, inputs)
+	return writeFile(stamp, inputs)
 }
 
 func (s source) compile(ctx context.Context, l layout, dir, version string) error {
-	temporary := dir + ".building"
-	if err := errors.Join(os.RemoveAll(temporary), os.MkdirAll(temporary, 0o755)); err != nil {
-		return fmt.Errorf("prepare %s: %w", temporary, err)
+	if err := downloadModules(ctx, s.moduleDir(l)); err != nil {
+		return err
+	}
+	temporary, err := newBuildDir(dir)
+	if err != nil {
+		return err
 	}
 	ldflags := "-s -w"
 	for _, stamp := range s.stamps {
@@ -118,7 +125,7 @@ func (s source) compile(ctx context.Context, l layout, dir, version string) erro
 			argv = append(argv, pkg)
 		}
 	}
-	_, err := invocation{
+	_, err = invocation{
 		dir:  s.moduleDir(l),
 		env:  []string{goToolchain, "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"},
 		argv: argv,
@@ -133,6 +140,28 @@ func (s source) compile(ctx context.Context, l layout, dir, version string) erro
 		return fmt.Errorf("keep the build: %w", err)
 	}
 	return nil
+}
+
+// newBuildDir makes an empty directory that becomes dir when it is complete, and removes those of builds that did not get that far. Each
+// has a name of its own, because a build may go on when the command that started it was killed.
+func newBuildDir(dir string) (string, error) {
+	old, err := filepath.Glob(dir + ".building*")
+	if err != nil {
+		return "", fmt.Errorf("list old builds: %w", err)
+	}
+	for _, path := range old {
+		if err := os.RemoveAll(path); err != nil {
+			return "", fmt.Errorf("remove an old build: %w", err)
+		}
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".building-*")
+	if err == nil {
+		err = os.Chmod(temporary, 0o755) // as for other directories, not for one user alone
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a directory to build in: %w", err)
+	}
+	return temporary, nil
 }
 
 func (s source) moduleDir(l layout) string {

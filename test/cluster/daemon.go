@@ -8,12 +8,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // stopGrace is how long a daemon may take to end before it is killed: its state is deleted anyway.
 const stopGrace = 4 * time.Second
+
+// daemonVariable is in the environment of each daemon and holds the name of its cluster. By it a daemon is found that was not recorded,
+// because up was killed when it had just started it, or whose record was deleted.
+const daemonVariable = "GATEWRIGHT_DAEMON_OF"
 
 // daemon is a part of the cluster that runs in the background inside the network namespace.
 type daemon struct {
@@ -55,6 +62,7 @@ func (d daemon) start(l layout) (process, error) {
 	argv := insideNamespace(d.argv...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = l.state
+	cmd.Env = append(os.Environ(), daemonVariable+"="+clusterName)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -129,4 +137,30 @@ func recordedDaemons(l layout) []string {
 		names = append(names, base[:len(base)-len(".json")])
 	}
 	return names
+}
+
+// unrecorded finds the daemons of a cluster that have no record. What a daemon starts itself leads no session, and is not among them.
+func unrecorded(l layout, cluster string) []process {
+	recorded := map[int]string{}
+	for _, name := range recordedDaemons(l) {
+		if p, found := readProcess(l.path("processes", name+".json")); found {
+			recorded[p.PID] = p.Started
+		}
+	}
+	found := processes(func(pid int) bool {
+		session, err := unix.Getsid(pid)
+		return err == nil && session == pid && daemonOf(pid) == cluster
+	})
+	return slices.DeleteFunc(found, func(p process) bool { return recorded[p.PID] == p.Started })
+}
+
+// daemonOf returns the name of the cluster that a process belongs to, or nothing.
+func daemonOf(pid int) string {
+	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	for variable := range strings.SplitSeq(string(environment), "\x00") {
+		if name, found := strings.CutPrefix(variable, daemonVariable+"="); found {
+			return name
+		}
+	}
+	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,10 +32,18 @@ func downCommand() *cobra.Command {
 	return cmd
 }
 
+// stoppingFile is beside the state while down works. An up that finds it completes the down first, instead of going on with what is left.
+func (l layout) stoppingFile() string { return l.state + stoppingSuffix }
+
+const stoppingSuffix = ".stopping"
+
 func downOne(ctx context.Context, l layout) error {
 	start := time.Now()
 	if err := down(ctx, l); err != nil {
 		return fmt.Errorf("%w\nrun down again to go on from here", err)
+	}
+	if err := clusterLock(clusterName).remove(); err != nil {
+		return fmt.Errorf("remove the lock: %w", err)
 	}
 	fmt.Printf("The cluster is gone after %s; its binaries stay in %s\n", elapsed(start), l.cache)
 	return nil
@@ -50,12 +57,16 @@ func down(ctx context.Context, l layout) error {
 	}{
 		// The kubelet ends first, so that nothing starts pods again.
 		{"stop the kubelet", func(ctx context.Context) error { return stopDaemons(ctx, l, "kubelet") }},
+		{"stop daemons without a record", func(ctx context.Context) error { return stopAll(ctx, unrecorded(l, clusterName), stopGrace) }},
 		{"stop the pods", func(ctx context.Context) error { return stopPods(ctx, l) }},
 		{"stop the daemons", func(ctx context.Context) error { return stopDaemons(ctx, l, recordedDaemons(l)...) }},
 		{"unmount", func(context.Context) error { return unmountBelow(l.state, runDir) }},
 		{"remove the network namespace", deleteNamespace},
 		{"remove the cgroups", deleteCgroups},
 		{"remove the files", func(context.Context) error { return removeFiles(l) }},
+	}
+	if err := writeFile(l.stoppingFile(), ""); err != nil {
+		return err
 	}
 	for _, s := range steps {
 		if err := step(ctx, s.name, s.do); err != nil {
@@ -73,36 +84,16 @@ func stopPods(ctx context.Context, l layout) error {
 	if err := killCgroups(ctx); err != nil {
 		return err
 	}
-	for _, shim := range shims() {
-		if err := shim.stop(ctx, 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stopAll(ctx, shims(), 0)
 }
 
 // shims finds containerd's shims by the address of our containerd among their arguments.
 func shims() []process {
-	var found []process
-	entries, _ := os.ReadDir("/proc")
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
+	return processes(func(pid int) bool {
 		cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err != nil || !bytes.Contains(cmdline, []byte("containerd-shim")) {
-			continue
-		}
-		argv := strings.Split(string(cmdline), "\x00")
-		if !slices.Contains(argv, containerdSocket()) {
-			continue
-		}
-		if started, err := startTime(pid); err == nil {
-			found = append(found, process{PID: pid, Started: started, Argv: argv})
-		}
-	}
-	return found
+		return err == nil && bytes.Contains(cmdline, []byte("containerd-shim")) &&
+			slices.Contains(strings.Split(string(cmdline), "\x00"), containerdSocket())
+	})
 }
 
 func removeFiles(l layout) error {
@@ -112,6 +103,11 @@ func removeFiles(l layout) error {
 		failed = errors.Join(failed, ignoreMissing(os.Remove("/var/lib/kubelet/device-plugins/"+name)))
 	}
 	failed = errors.Join(failed, os.RemoveAll(l.state), os.RemoveAll(runDir))
+	if failed != nil {
+		return failed
+	}
+	// What says that there is something to remove goes last.
+	failed = ignoreMissing(os.Remove(l.stoppingFile()))
 	for _, dir := range []string{
 		"/var/lib/kubelet/device-plugins", "/var/lib/kubelet", "/var/log/containers", "/var/lib/cni/results", "/var/lib/cni",
 		"/run/containerd/s", "/run/containerd", filepath.Dir(l.state),

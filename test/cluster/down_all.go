@@ -12,9 +12,6 @@ import (
 	"strings"
 )
 
-// recordFile is in a cluster's directory below /run, and holds the path of its state, which may be anywhere.
-const recordFile = "cluster-state"
-
 // downAll stops every cluster of this machine, each by a process of its own, because a process knows one cluster.
 func downAll(ctx context.Context) error {
 	l, err := findLayout()
@@ -25,9 +22,15 @@ func downAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	found := clusters("/run", filepath.Dir(filepath.Dir(l.state)))
-	// Of the cluster of this name there may be parts without a record.
-	found[clusterName] = firstOf(found[clusterName], l.state)
+	states := filepath.Dir(filepath.Dir(l.state))
+	found := clusters("/run", states)
+	// Of these there may be parts without a record: of the cluster of this name, of those that were not stopped to the end, and of those with
+	// running daemons.
+	for _, name := range slices.Concat([]string{clusterName}, lockedClusters(machineLocks), runningClusters()) {
+		if checkClusterName(name) == nil && found[name] == "" {
+			found[name] = filepath.Join(states, name, "cluster")
+		}
+	}
 	var failed error
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		fmt.Printf("stop cluster %s\n", name)
@@ -46,19 +49,42 @@ func downAll(ctx context.Context) error {
 // by default. It returns the directory of each one's state by name. An interrupted down leaves at least one of the two.
 func clusters(run, states string) map[string]string {
 	found := map[string]string{}
-	defaults, _ := filepath.Glob(filepath.Join(states, "*", "cluster", "family"))
-	for _, path := range defaults {
-		state := filepath.Dir(path)
-		found[filepath.Base(filepath.Dir(state))] = state
+	for _, pattern := range []string{filepath.Join("cluster", "family"), "cluster" + stoppingSuffix} {
+		defaults, _ := filepath.Glob(filepath.Join(states, "*", pattern))
+		for _, path := range defaults {
+			name, _, _ := strings.Cut(strings.TrimPrefix(path, states+"/"), "/")
+			found[name] = filepath.Join(states, name, "cluster")
+		}
 	}
 	records, _ := filepath.Glob(filepath.Join(run, "*", recordFile))
 	for _, path := range records {
-		if state, err := os.ReadFile(path); err == nil {
-			found[filepath.Base(filepath.Dir(path))] = strings.TrimSpace(string(state))
-		}
+		dir := filepath.Dir(path)
+		found[filepath.Base(dir)] = readRecord(dir)
 	}
 	maps.DeleteFunc(found, func(name, state string) bool {
 		return checkClusterName(name) != nil || !filepath.IsAbs(state) || filepath.Base(state) != "cluster"
 	})
 	return found
+}
+
+// lockedClusters lists the names whose locks are there, because only a complete down removes them.
+func lockedClusters(locks string) []string {
+	paths, _ := filepath.Glob(filepath.Join(locks, clusterLockPrefix+"*"))
+	names := make([]string, 0, len(paths))
+	for _, path := range paths {
+		names = append(names, strings.TrimPrefix(filepath.Base(path), clusterLockPrefix))
+	}
+	return names
+}
+
+// runningClusters lists the names of those with a daemon.
+func runningClusters() []string {
+	var names []string
+	processes(func(pid int) bool {
+		if name := daemonOf(pid); name != "" {
+			names = append(names, name)
+		}
+		return false
+	})
+	return names
 }

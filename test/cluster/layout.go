@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"syscall"
-	"time"
 )
 
 // clusterName tells the clusters of a machine apart: each has its own network namespace, cgroups and directories, and may have another
@@ -111,43 +107,18 @@ func (l layout) adminKubeconfig() string { return l.kubeconfig("admin") }
 
 func containerdSocket() string { return filepath.Join(runDir, "containerd.sock") }
 
-// lock makes sure that one command at a time changes the cluster. The lock is in the cache, so that
-// down can delete the state.
-func (l layout) lock(ctx context.Context) (func(), error) {
-	if err := os.MkdirAll(l.cache, 0o755); err != nil {
-		return nil, fmt.Errorf("create the cache: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(l.cache, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the lock: %w", err)
-	}
-	for reported := false; ; {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
-		}
-		if !reported {
-			fmt.Println("waiting for another cluster command to end")
-			reported = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), f.Close())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-// writeFile writes a file of the state together with its directory.
+// writeFile writes a file of the state together with its directory. A reader finds the old content or the new one, even if this
+// process is killed.
 func writeFile(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("create the directory of %s: %w", path, err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	temporary := path + ".writing"
+	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("keep %s: %w", path, err)
 	}
 	return nil
 }

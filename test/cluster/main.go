@@ -65,7 +65,7 @@ func withCluster(use, short string, run func(context.Context, layout) error) *co
 	}
 }
 
-// locked finds the directories and runs f while no other cluster command changes them.
+// locked finds the directories and runs f while no other command changes the cluster of this name.
 func locked(ctx context.Context, f func(context.Context, layout) error) error {
 	l, err := findLayout()
 	if err != nil {
@@ -74,10 +74,12 @@ func locked(ctx context.Context, f func(context.Context, layout) error) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the cluster needs root for namespaces and mounts: run it with sudo -E")
 	}
-	unlock, err := l.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return f(ctx, l)
+	return clusterLock(clusterName).hold(ctx, func() error {
+		// The state may have changed while another command had the lock.
+		l.family = l.readFamily()
+		if err := checkRecord(runDir, l.state); err != nil {
+			return err
+		}
+		return f(ctx, l)
+	})
 }

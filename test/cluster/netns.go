@@ -23,7 +23,10 @@ var (
 // createNamespace makes the network namespace with the node's address on a bridge of its own.
 // Every step can be repeated on a namespace that is already complete.
 func createNamespace(ctx context.Context, f family) error {
-	if !exists(namespacePath) {
+	if !isNamespace(namespacePath) {
+		if err := deleteNamespace(ctx); err != nil {
+			return err
+		}
 		if _, err := run(ctx, "ip", "netns", "add", namespace); err != nil {
 			return err
 		}

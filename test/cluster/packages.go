@@ -41,20 +41,33 @@ func installPackages(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("there is no apt-get here: install what these Debian packages bring by hand: %s", strings.Join(missing, " "))
 	}
-	if _, err := run(ctx, "apt-get", "update", "-qq"); err != nil {
+	lock := packagesLock()
+	return lock.hold(ctx, func() error {
+		if missing = missingPackages(); len(missing) == 0 {
+			return lock.remove() // another cluster has installed them meanwhile
+		}
+		err := download(ctx, "apt-get", func(ctx context.Context) error { return aptInstall(ctx, missing) })
+		if err != nil {
+			return err
+		}
+		if missing = missingPackages(); len(missing) > 0 {
+			return errors.New("still missing after apt-get install: " + strings.Join(missing, " "))
+		}
+		return lock.remove()
+	})
+}
+
+// aptInstall installs packages as of now, and waits for another apt-get that runs.
+func aptInstall(ctx context.Context, names []string) error {
+	const wait = "DPkg::Lock::Timeout=300"
+	if _, err := run(ctx, "apt-get", "update", "-qq", "-o", wait); err != nil {
 		return err
 	}
 	_, err := invocation{
 		env:  []string{"DEBIAN_FRONTEND=noninteractive"},
-		argv: append([]string{"apt-get", "install", "-y", "-qq", "--no-install-recommends"}, missing...),
+		argv: append([]string{"apt-get", "install", "-y", "-qq", "-o", wait, "--no-install-recommends"}, names...),
 	}.run(ctx)
-	if err != nil {
-		return err
-	}
-	if missing = missingPackages(); len(missing) > 0 {
-		return errors.New("still missing after apt-get install: " + strings.Join(missing, " "))
-	}
-	return nil
+	return err
 }
 
 func missingPackages() []string {

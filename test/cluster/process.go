@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -62,6 +63,36 @@ func (p process) stop(ctx context.Context, grace time.Duration) error {
 		}
 	}
 	return fmt.Errorf("process %d (%s) does not end: look into /proc/%d/stack", p.PID, strings.Join(p.Argv, " "), p.PID)
+}
+
+// processes finds the running processes that match.
+func processes(match func(pid int) bool) []process {
+	var found []process
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || !match(pid) {
+			continue
+		}
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if started, err := startTime(pid); err == nil {
+			found = append(found, process{PID: pid, Started: started, Argv: strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")})
+		}
+	}
+	return found
+}
+
+// stopAll stops processes at the same time.
+func stopAll(ctx context.Context, all []process, grace time.Duration) error {
+	results := make(chan error, len(all))
+	for _, p := range all {
+		go func() { results <- p.stop(ctx, grace) }()
+	}
+	var failed error
+	for range all {
+		failed = errors.Join(failed, <-results)
+	}
+	return failed
 }
 
 func readProcess(path string) (process, bool) {

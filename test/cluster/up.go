@@ -19,6 +19,13 @@ func upCommand() *cobra.Command {
 	var wanted string
 	cmd := withCluster("up", "Build what is missing and start the cluster", func(ctx context.Context, l layout) error {
 		start := time.Now()
+		if reason := leftOver(l, runDir, namespacePath); reason != "" {
+			fmt.Printf("          stop what is left of a cluster first: %s\n", reason)
+			if err := down(ctx, l); err != nil {
+				return fmt.Errorf("%w\nrun up or down again to go on from here", err)
+			}
+			l.family = l.readFamily()
+		}
 		l, err := l.withFamily(wanted)
 		if err != nil {
 			return err
@@ -49,6 +56,11 @@ func up(ctx context.Context, l layout) error {
 	}); err != nil {
 		return err
 	}
+	if err := step(ctx, "stop daemons without a record", func(ctx context.Context) error {
+		return stopAll(ctx, unrecorded(l, clusterName), stopGrace)
+	}); err != nil {
+		return err
+	}
 	return start(ctx, l, b)
 }
 
@@ -72,6 +84,7 @@ func buildBinaries(ctx context.Context, l layout) (binaries, error) {
 }
 
 func prepare(ctx context.Context, l layout) error {
+	raiseInotifyInstances(inotifyInstances)
 	if err := os.MkdirAll(l.state, 0o755); err != nil {
 		return fmt.Errorf("create the state directory: %w", err)
 	}

@@ -156,6 +156,29 @@ func TestAStageWithoutATestFails(t *testing.T) {
 	}
 }
 
+// TestEveryPartThatFailedIsListed: a stage of several parts goes on when one fails.
+func TestEveryPartThatFailedIsListed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	test := stageDir(t, dir, "test")
+	goTest(t, filepath.Join(test, "unit.json"), "", "./assertion")
+	for name, content := range map[string]string{
+		"failed":       "1\tunit\n2\tunit-api\n",
+		"unit.log":     "what the reporter takes from unit.json\n",
+		"unit-api.log": "api/v1alpha1/a.go:3:4: unreachable code\nmake[1]: *** [Makefile:1: unit-api] Error 1\n",
+		"log":          "--- 2 of 6 failed: make unit unit-api\n",
+	} {
+		if err := os.WriteFile(filepath.Join(test, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, out := run(t, dir, "test\t2\t5\tunit tests\tmake test")
+	if len(s.failures) != 2 || !strings.Contains(out, "FAIL example.org/failing/assertion TestTable/wrong_answer\n") || !strings.Contains(out,
+		"FAIL unit tests: unit-api (exit code 2)\n  api/v1alpha1/a.go:3:4: unreachable code\n  again: make unit-api\n") {
+		t.Errorf("%d failures:\n%s", len(s.failures), out)
+	}
+}
+
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := stage{command: "make simulate"}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,7 +18,15 @@ type stage struct {
 	status   int
 	duration time.Duration
 	tests    []suite
+	parts    []part // those that failed
 	log      []string
+}
+
+// part is a make target of a stage that has several and goes on when one fails (hack/make-each.sh).
+type part struct {
+	name   string
+	status int
+	log    []string
 }
 
 // suite is what one JSON file reports.
@@ -67,10 +77,36 @@ func readStage(dir string, fields []string) (stage, error) {
 		}
 		s.tests = append(s.tests, suite{name: strings.TrimSuffix(filepath.Base(file), ".json"), results: r})
 	}
-	// A stage that ended before it printed anything has no log.
-	log, _ := os.ReadFile(filepath.Join(dir, fields[0], "log"))
-	s.log = nonEmptyLines(string(log))
-	return s, nil
+	s.log = readLog(filepath.Join(dir, fields[0], "log"))
+	s.parts, err = readParts(filepath.Join(dir, fields[0]))
+	return s, err
+}
+
+// readLog returns the lines of a log. What ended before it printed anything has none.
+func readLog(path string) []string {
+	log, _ := os.ReadFile(path)
+	return nonEmptyLines(string(log))
+}
+
+// readParts reads the file "failed", which has a line for each part that failed: exit status and name, separated by a tab.
+func readParts(dir string) ([]part, error) {
+	content, err := os.ReadFile(filepath.Join(dir, "failed"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of parts that failed: %w", err)
+	}
+	var parts []part
+	for line := range strings.Lines(string(content)) {
+		status, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		code, err := strconv.Atoi(status)
+		if err != nil {
+			return nil, fmt.Errorf("read the exit status of %s: %w", name, err)
+		}
+		parts = append(parts, part{name, code, readLog(filepath.Join(dir, name+".log"))})
+	}
+	return parts, nil
 }
 
 func nonEmptyLines(text string) []string {

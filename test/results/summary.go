@@ -40,29 +40,37 @@ func summarize(stages []stage) summary {
 	s := summary{stages: stages}
 	for _, stage := range stages {
 		failures, tests := len(s.failures), s.passed+s.failed+s.skipped
+		explained := map[string]bool{}
 		for _, suite := range stage.tests {
+			before := len(s.failures)
 			s.add(stage, suite)
+			explained[suite.name] = len(s.failures) > before
+		}
+		for _, p := range stage.parts {
+			if !explained[p.name] {
+				s.fail(fmt.Sprintf("%s: %s (exit code %d)", stage.name, p.name, p.status), p.log, "make "+p.name)
+			}
 		}
 		// A stage that fails without a failing test is a failure itself, and so is one that ran no test of those it has.
 		switch {
 		case len(s.failures) > failures:
 		case stage.status != 0:
-			s.fail(fmt.Sprintf("%s (exit code %d)", stage.name, stage.status), stage)
+			s.fail(fmt.Sprintf("%s (exit code %d)", stage.name, stage.status), stage.log, stage.command)
 		case len(stage.tests) > 0 && s.passed+s.failed+s.skipped == tests:
-			s.fail(stage.name+" (no test ran)", stage)
+			s.fail(stage.name+" (no test ran)", stage.log, stage.command)
 		}
 	}
 	return s
 }
 
-// fail adds the failure of a whole stage, which the end of its log explains.
-func (s *summary) fail(name string, stage stage) {
+// fail adds the failure of a whole stage or a part of it, which the end of its log explains.
+func (s *summary) fail(name string, log []string, command string) {
 	s.failed++
-	log := slices.DeleteFunc(slices.Clone(stage.log), makeError.MatchString)
+	log = slices.DeleteFunc(slices.Clone(log), makeError.MatchString)
 	s.failures = append(s.failures, failure{
 		name:    name,
 		reason:  func(n int) []string { return lastOf(log, max(n, stageLines)) },
-		command: stage.command,
+		command: command,
 	})
 }
 

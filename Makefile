@@ -43,7 +43,7 @@ help: ## Show this list
 		/^[a-zA-Z0-9_-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: download
-download: ## Download the modules of every go.mod, so that the rest needs no network
+download: ## Download the modules of every go.mod, in up to three attempts
 	hack/download.sh
 
 .PHONY: build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the stages of the gate in this checkout, from a clean Debian machine with Go (1.21 or later) and root; hack/gate.sh prepares it.
+# Runs the stages of the gate in this checkout, from a clean Debian machine with git, Go (1.21 or later) and root; hack/gate.sh prepares it.
 # Ends with a table of times, what failed and why, and on the last line the sum of all tests (test/results). So it does when it is
 # interrupted: it ends the stage that runs, with all its processes, and stops the cluster.
 # Usage: hack/gate-stages.sh all|fast; fast stops before the cluster.
@@ -12,7 +12,9 @@ kept=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/results
 results=$kept/$(git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || echo unknown)
 # An empty file here is named by the hash of a tree for which all stages passed.
 passed=$(dirname "$kept")/gate
-readonly kept results passed
+clean=false
+[[ -n $(git status --short) ]] || clean=true
+readonly kept results passed clean
 rm -rf "$results"
 mkdir -p "$results"
 find "$kept" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +11 | cut -d' ' -f2- | xargs -r -d '\n' rm -rf --
@@ -34,6 +36,7 @@ stage() {
 	set -m # a job of its own is a process group of its own
 	run_stage "$results/$dir" "$@" </dev/null 9>&- & # the lock of hack/gate.sh is not for what a stage starts
 	set +m
+	[[ -z ${GATE_STAGE:-} ]] || echo "$! $(cut -d' ' -f22 "/proc/$!/stat")" >"$GATE_STAGE"
 	await $! || status=$?
 	record "$status"
 	if ((status != 0)); then failed=$((failed + 1)); fi
@@ -100,7 +103,7 @@ finish() {
 		record "$status"
 	fi
 	if [[ $touched_cluster == true ]]; then
-		[[ $status != 0 && $interrupted == false ]] && hack/diagnose.sh
+		[[ $status != 0 && $interrupted == false ]] && timeout 300 hack/diagnose.sh
 		stage "cluster down" make --no-print-directory cluster-down
 	fi
 	if [[ -x $results/report ]]; then
@@ -110,7 +113,7 @@ finish() {
 		echo "0 passed, 1 failed"
 	fi
 	((status == 0 && failed > 0)) && status=1
-	if [[ $status == 0 && $wanted == all ]]; then
+	if [[ $status == 0 && $wanted == all && $clean == true ]]; then
 		mkdir -p "$passed" && : >"$passed/$(git rev-parse 'HEAD^{tree}')"
 	fi
 	exit "$status"
@@ -126,8 +129,8 @@ install_packages() {
 		command -v "$command" >/dev/null || missing+=("$command")
 	done
 	((${#missing[@]} == 0)) && return
-	hack/retry.sh apt-get update -qq &&
-		DEBIAN_FRONTEND=noninteractive hack/retry.sh apt-get install -qq --yes make gcc libc6-dev curl gawk diffutils
+	hack/retry.sh apt-get update -qq -o DPkg::Lock::Timeout=300 &&
+		DEBIAN_FRONTEND=noninteractive hack/retry.sh apt-get install -qq --yes -o DPkg::Lock::Timeout=300 make gcc libc6-dev curl gawk diffutils
 }
 
 build_report() {
@@ -138,17 +141,15 @@ build_report() {
 # It starts from nothing. A cluster with the name of the gate was left behind by a killed run. In CI there is no other user: a cluster of
 # any name was left behind, with whatever happened in it.
 no_clusters() {
-	if [[ ${CI:-} == true ]]; then
-		make --no-print-directory cluster-down ALL=1
-	else
-		make --no-print-directory cluster-down
-	fi
+	local all=
+	[[ ${CI:-} != true ]] || all=1
+	hack/retry.sh make --no-print-directory cluster-down ALL=$all
 }
 
-must "preflight" hack/preflight.sh
 must "packages" install_packages
 must "tools of this script" build_report
-must "no cluster runs" no_clusters
+[[ $wanted == fast ]] || must "no cluster runs" no_clusters
+must "preflight" hack/preflight.sh
 must "downloads" make --no-print-directory download
 check "style, imports, chart" make --no-print-directory lint
 check "import rules bite" make --no-print-directory lint-selftest

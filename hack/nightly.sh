@@ -15,20 +15,23 @@ for name; do
 	}
 done
 
-commit=$(git describe --always --abbrev=12 --exclude='*' --dirty=-dirty)
+commit=$(git describe --always --abbrev=12 --exclude='*')
+# What stages write is not a change of what they run.
+[[ -z $(git status --short -- . ':!docs/nightly.md' ':!docs/scale') ]] || commit+=-dirty
 runs=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/nightly/$commit
 readonly commit runs
 
 # on_cluster COMMAND... runs a command with a cluster that has everything installed.
 on_cluster() (
 	export GATEWRIGHT_CLUSTER=gatewright-nightly
+	unset GATEWRIGHT_STATE
 	trap 'make --no-print-directory cluster-down' EXIT
 	make --no-print-directory cluster-up images install-everything && "$@"
 )
 
 run() {
 	case $1 in
-	faults) on_cluster make --no-print-directory fault ;;
+	faults) on_cluster make --no-print-directory fault RERUN=1 ;;
 	simulation) make --no-print-directory simulate ;;
 	mutations) make --no-print-directory simulate-mutations ;;
 	fuzz) make --no-print-directory fuzz SETS=10000 TREES=4000 ;;

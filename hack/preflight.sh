@@ -94,13 +94,13 @@ check_disk() {
 
 # needed_disk prints how much a run needs. The size of the build cache is estimated by 4 of its 256 directories, which takes no time.
 needed_disk() {
-	local kib=0 size
+	local kib=0 size needed=$needed_cold
 	while read -r size _; do kib=$((kib + size)); done < <(du -sk "$builds"/{00,40,80,c0} 2>/dev/null)
-	if compgen -G "$cache/kubernetes-*/inputs" >/dev/null && ((kib * 64 > 8 * 1000 * 1000)); then
-		echo "$needed_warm"
-	else
-		echo "$needed_cold"
+	if compgen -G "$cache/kubernetes-*/inputs" >/dev/null; then
+		needed=$((needed_cold - kib * 64 * 1024 / 1000000000))
+		((needed > needed_warm)) || needed=$needed_warm
 	fi
+	echo "$needed"
 }
 
 wait_for_quiet() {

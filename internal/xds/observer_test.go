@@ -53,6 +53,7 @@ func (j journal) next(t *testing.T) string {
 
 func (j journal) nothing(t *testing.T) {
 	t.Helper()
+	time.Sleep(quiet)
 	synctest.Wait()
 	select {
 	case got := <-j:

@@ -46,6 +46,8 @@ const (
 
 	// timeout is long enough for anything that has to come. All tests with a server run in a bubble of synctest.
 	timeout = 20 * time.Second
+	// quiet is for how long nothing may be heard, in fake time.
+	quiet = 150 * time.Millisecond
 )
 
 // control is a server under test and the authority that vouches for it.
@@ -258,6 +260,7 @@ func (p *proxy) refuse(response *discoveryv3.DeltaDiscoveryResponse, reason stri
 
 func (p *proxy) hearsNothing() {
 	p.t.Helper()
+	time.Sleep(quiet)
 	synctest.Wait()
 	select {
 	case response := <-p.responses:

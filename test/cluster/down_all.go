@@ -27,7 +27,11 @@ func downAll(ctx context.Context) error {
 	// Of these there may be parts without a record: of the cluster of this name, of those that were not stopped to the end, and of those with
 	// running daemons.
 	for _, name := range slices.Concat([]string{clusterName}, lockedClusters(machineLocks), runningClusters()) {
-		if checkClusterName(name) == nil && found[name] == "" {
+		switch {
+		case checkClusterName(name) != nil || found[name] != "":
+		case name == clusterName:
+			found[name] = l.state
+		default:
 			found[name] = filepath.Join(states, name, "cluster")
 		}
 	}

@@ -48,7 +48,7 @@ func TestCase48ForgedTokens(t *testing.T) {
 	}
 	time.Sleep(5 * time.Second)
 	// The callers take all the cores they are given, so the start of a proxy takes longer for them alone.
-	c.took(w.newGatewayServes(t, "honest"), "a new proxy serves after", max(10*time.Second, 3*alone))
+	c.tookOf(w.newGatewayServes(t, "honest"), "a new proxy serves after", max(10*time.Second, 3*alone))
 	c.note("%s without the callers", rounded(alone))
 	time.Sleep(span(30*time.Second, 5*time.Second))
 	took := time.Since(f.start)

@@ -46,7 +46,7 @@ func TestCase51MirrorsLoopsAndDatagrams(t *testing.T) {
 	compare := func(what string, while time.Duration) {
 		t.Helper()
 		here, there := w.p99(t, alone, while)
-		c.took(here, "p99 "+what, max(2*there, leastP99))
+		c.tookOf(here, "p99 "+what, max(2*there, leastP99))
 		c.note("%s on another Gateway", rounded(there))
 	}
 	compare("before", span(20*time.Second, 10*time.Second))

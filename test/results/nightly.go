@@ -13,7 +13,7 @@ import (
 var figures = map[string]*regexp.Regexp{
 	"faults":       regexp.MustCompile(`^case (.*)`),
 	"simulation":   regexp.MustCompile(`\.go:\d+: (\d+ seeds in .*|all beginnings .*)`),
-	"mutations":    regexp.MustCompile(`^[a-z0-9-]+: (found|not found|the ) .*`),
+	"mutations":    regexp.MustCompile(`^[a-z0-9-]+: (?:found|not found|the) .*`),
 	"fuzz":         regexp.MustCompile(`\.go:\d+: (\d+ (?:sets: |requests to each form |expressions).*)|^\d+ fuzz tests.*`),
 	"explain":      regexp.MustCompile(`\.go:\d+: (\d+ requests to .*)`),
 	"families":     regexp.MustCompile(`^DONE .*`),

@@ -112,6 +112,20 @@ func TestTheLastRunOfATestCounts(t *testing.T) {
 	}
 }
 
+func TestTimesAboveTheirLimitsAreReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	row := "case 47  passed    9s  abuse: served within 1.2s (SLOW: the limit is 1s), 0 restarts, after 3s (SLOW: the limit is 2s)"
+	log := "case 48  passed    9s  tokens: after 3s\n" + row + "\n"
+	if err := os.WriteFile(filepath.Join(stageDir(t, dir, "faults"), "log"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := run(t, dir, "faults\t0\t5\tfaults\tmake fault"); !strings.Contains(out,
+		"\n\ncase 47: served within 1.2s (SLOW: the limit is 1s)\ncase 47: after 3s (SLOW: the limit is 2s)\n0 passed") {
+		t.Errorf("the report is\n%s", out)
+	}
+}
+
 // TestADeadTestBinaryIsNotExcused: gotestsum runs what failed once more, but not the tests that had not begun when the binary died.
 func TestADeadTestBinaryIsNotExcused(t *testing.T) {
 	t.Parallel()

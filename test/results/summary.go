@@ -20,6 +20,12 @@ const (
 // makeError is what make adds to the error of a command.
 var makeError = regexp.MustCompile(`^make(\[\d+\])?: \*\*\*`)
 
+// slowCase is a row in the table of the fault cases with a time above its limit.
+var slowCase = regexp.MustCompile(`^case (\S+) .*\(SLOW: `)
+
+// slowFigure is one of its figures that is.
+var slowFigure = regexp.MustCompile(`[^,:]*\(SLOW: [^)]*\)`)
+
 // failure is something that failed, with what is known about it.
 type failure struct {
 	name    string
@@ -33,6 +39,7 @@ type failure struct {
 type summary struct {
 	stages                  []stage
 	failures, flaky         []failure
+	slow                    []string
 	passed, failed, skipped int
 }
 
@@ -40,6 +47,13 @@ func summarize(stages []stage) summary {
 	s := summary{stages: stages}
 	for _, stage := range stages {
 		failures, tests := len(s.failures), s.passed+s.failed+s.skipped
+		for _, line := range stage.log {
+			if found := slowCase.FindStringSubmatch(line); found != nil {
+				for _, figure := range slowFigure.FindAllString(line, -1) {
+					s.slow = append(s.slow, fmt.Sprintf("case %s: %s", found[1], strings.TrimSpace(figure)))
+				}
+			}
+		}
 		explained := map[string]bool{}
 		for _, suite := range stage.tests {
 			before := len(s.failures)
@@ -120,6 +134,9 @@ func (s summary) String() string {
 		total += stage.duration
 	}
 	fmt.Fprintf(&b, "%-44s %7s\n\n", "total", clock(total))
+	for _, line := range s.slow {
+		fmt.Fprintln(&b, line)
+	}
 	for _, f := range s.flaky {
 		f.print(&b, "FLAKY", flakyLines)
 	}

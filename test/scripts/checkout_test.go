@@ -19,16 +19,23 @@ type checkout struct {
 func newCheckout(t *testing.T, scripts ...string) checkout {
 	t.Helper()
 	c := checkout{t: t, dir: t.TempDir()}
+	c.copy(scripts...)
+	path := filepath.Join(c.dir, "programs") + ":" + os.Getenv("PATH")
+	c.environment = append(os.Environ(),
+		"PATH="+path, "GATEWRIGHT_CACHE="+t.TempDir(), "RESULTS=", "MAKEFLAGS=", "GATE_STAGE=", "RETRY_WAIT=0")
+	return c
+}
+
+// copy copies scripts of the repository.
+func (c checkout) copy(scripts ...string) {
+	c.t.Helper()
 	for _, script := range scripts {
 		content, err := os.ReadFile(filepath.Join("..", "..", script))
 		if err != nil {
-			t.Fatal(err)
+			c.t.Fatal(err)
 		}
 		c.write(script, string(content))
 	}
-	path := filepath.Join(c.dir, "programs") + ":" + os.Getenv("PATH")
-	c.environment = append(os.Environ(), "PATH="+path, "GATEWRIGHT_CACHE="+t.TempDir(), "RESULTS=", "MAKEFLAGS=", "RETRY_WAIT=0")
-	return c
 }
 
 // write writes a file that can be run.

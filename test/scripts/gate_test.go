@@ -118,11 +118,18 @@ func interrupt(t *testing.T, c checkout, signal syscall.Signal) (output string, 
 		t.Errorf("it ended after %s", took)
 	}
 	for id := range strings.FieldsSeq(c.read("processes")) {
-		if pid, err := strconv.Atoi(id); err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		if runs(id) {
 			t.Errorf("process %s of the stage is left", id)
 		}
 	}
 	return out.String(), code
+}
+
+// runs reports whether a process exists and has not ended. Where process 1 waits for no others, one that has ended is still there.
+func runs(id string) bool {
+	stat, err := os.ReadFile("/proc/" + id + "/stat")
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
 func TestARunOfTheGateGoesOnAfterAFailedCheck(t *testing.T) {
@@ -182,15 +189,57 @@ func TestTheGateRunsOnACloneOfWhatIsCommitted(t *testing.T) {
 	}
 }
 
+func TestVariablesOfTheCallerDoNotReachTheGate(t *testing.T) {
+	t.Parallel()
+	c := newCheckout(t, "hack/gate.sh")
+	c.write("hack/gate-stages.sh", "echo \"variables: $TESTFLAGS$MAKEFLAGS$GIT_DIR$GATEWRIGHT_STATE\"\n")
+	c.commitAll()
+	c.environment = append(c.environment, "TMPDIR="+t.TempDir(), "TESTFLAGS=-test.run=TestX", "MAKEFLAGS=i", "GIT_DIR="+c.dir+"/.git",
+		"GATEWRIGHT_STATE=/srv")
+	if out, code := c.run("hack/gate.sh"); code != 0 || out != "variables: \n" {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+func TestTheGateEndsAStageOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	temporary := t.TempDir()
+	c := gateCheckout(t, "HANG=lint", "TMPDIR="+temporary)
+	c.copy("hack/gate.sh")
+	c.commitAll()
+	killed := c.command("hack/gate.sh")
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var processes []byte
+	for ; len(processes) == 0; time.Sleep(10 * time.Millisecond) {
+		processes, _ = os.ReadFile(temporary + "/gatewright-gate/processes")
+	}
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+
+	c.environment = append(c.environment, "HANG=")
+	out, code := c.run("hack/gate.sh")
+	if code != 0 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	expect(t, out, "end a stage that a killed run left\n")
+	for id := range strings.FieldsSeq(string(processes)) {
+		if runs(id) {
+			t.Errorf("process %s of the killed run is left", id)
+		}
+	}
+}
+
 func TestAShortMachineEndsARunOfTheGate(t *testing.T) {
 	t.Parallel()
 	c := gateCheckout(t)
 	c.write("hack/preflight.sh", "#!/bin/bash\necho disk: 1 GB is free; exit 1\n")
 	out, code := c.run("hack/gate-stages.sh", "all")
-	if code != 1 || !strings.HasSuffix(out, "0 passed, 1 failed\n") {
+	if code != 1 || !strings.HasSuffix(out, "\n1\tpreflight\n") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	if _, err := os.Stat(c.dir + "/calls"); err == nil {
-		t.Error("it goes on")
+	if calls := c.read("calls"); strings.Contains(calls, "lint") {
+		t.Errorf("it goes on: %s", calls)
 	}
 }

@@ -359,11 +359,6 @@ func TestPickerByTLS(t *testing.T) {
 	}
 }
 
-// TestPickerFailures: without an answer of its picker, a pool that fails open is load balanced, and any other is closed.
-// TestPickerWithoutPods: a picker without ready pods is known to be missing before a body is sent, so that a pool that fails open is load
-// balanced for every request.
-// TestBrokenPicker: while a picker cannot be used, a pool that fails closed answers 503 although its cluster is open, and one that fails
-// open is load balanced, whatever a client says of the destination.
 // TestPromptsAndTokens: prompts of any size pass, tokens arrive one by one, and a client that leaves ends the request.
 func TestPromptsAndTokens(t *testing.T) {
 	t.Parallel()
@@ -448,8 +443,6 @@ func median(t *testing.T, url string) time.Duration {
 	return times[len(times)/2]
 }
 
-// TestAHungPicker holds requests as long as the client waits, and none of another pool.
-// TestAStoppedPicker: a picker that does not even answer PINGs is given up, and its pool does what its failure mode says.
 // TestSubsetOfAPool: an Extension that runs before the picker tells it which endpoints it must choose from.
 func TestSubsetOfAPool(t *testing.T) {
 	t.Parallel()

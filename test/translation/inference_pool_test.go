@@ -66,7 +66,7 @@ func (p *inferencePool) weighted() ir.WeightedBackend {
 
 // clusters are those of the pool and its picker, with addresses instead of endpoints that are discovered.
 func (p *inferencePool) clusters() []*clusterv3.Cluster {
-	all := []*clusterv3.Cluster{at(cluster.Cluster(p.backend(), cluster.Options{Picked: p.picker != nil}), p.servers...)}
+	all := []*clusterv3.Cluster{at(cluster.Cluster(p.backend(), cluster.Options{Picker: p.weighted().Picker}), p.servers...)}
 	if p.picker == nil {
 		return all
 	}
@@ -267,6 +267,36 @@ func TestOrderOfEndpoints(t *testing.T) {
 	}
 }
 
+// TestEndOfTheList: a pool that fails closed is served by no endpoint that its picker did not choose, with and without retries.
+func TestEndOfTheList(t *testing.T) {
+	t.Parallel()
+	other, reached := model(t, "other")
+	gone := refuse.At(t, "127.0.0.1")
+	asked := newPicker(t, "picker", func(http.Header) choice { return both(gone) })
+	shut := &inferencePool{name: "closed", servers: []string{gone, other}, picker: asked}
+	open := &inferencePool{name: "open", servers: []string{gone, other}, picker: asked, failOpen: true}
+	host := ir.VirtualHost{Domain: "*", Rules: []ir.Rule{toPools("/retried", shut), toPools("/once", shut), toPools("/open", open)}}
+	host.Rules[1].Policy, host.Rules[2].Policy = nil, nil
+	address := serveHost(t, host, append(shut.clusters(), open.clusters()...)...)
+	for _, path := range []string{"/retried", "/once"} {
+		for _, body := range [][]byte{nil, question} {
+			for range 10 {
+				if r, err := prompt(t, "http://"+address+path, body); err != nil || r.status != http.StatusServiceUnavailable {
+					t.Errorf("%s with a body of %d bytes: %+v, %v, want 503", path, len(body), r, err)
+				}
+			}
+		}
+	}
+	if n := reached.Load(); n > 0 {
+		t.Errorf("%d requests went to an endpoint that was not chosen", n)
+	}
+	for range 10 {
+		if r, err := prompt(t, "http://"+address+"/open", nil); err != nil || r.header.Get("x-model") != "other" {
+			t.Errorf("FailOpen: %+v, %v", r, err)
+		}
+	}
+}
+
 // TestOnlyEndpointsOfThePool: neither a picker nor a client sends a request anywhere else.
 func TestOnlyEndpointsOfThePool(t *testing.T) {
 	t.Parallel()
@@ -278,16 +308,21 @@ func TestOnlyEndpointsOfThePool(t *testing.T) {
 		foreign, "localhost:" + port, "[::1]:" + port, "0.0.0.0:" + port, "127.0.0.2:" + port, "[::ffff:127.0.0.1]:" + port,
 		"169.254.169.254:80", "[fd00:ec2::254]:80", "one", "", ",,", foreign + "," + foreign,
 	} {
-		p := &inferencePool{name: "pool", servers: []string{one, two}}
-		p.picker = newPicker(t, "picker", func(http.Header) choice { return both(endpoints) })
-		address := servePools(t, []*inferencePool{p})
+		asked := newPicker(t, "picker", func(http.Header) choice { return both(endpoints) })
+		open := &inferencePool{name: "open", servers: []string{one, two}, picker: asked, failOpen: true}
+		shut := &inferencePool{name: "closed", servers: []string{one, two}, picker: asked}
+		address := servePools(t, []*inferencePool{open}, []*inferencePool{shut})
 		for range 20 {
 			r, err := prompt(t, "http://"+address, question, ir.DestinationEndpoint, foreign)
 			if name := r.header.Get("x-model"); err != nil || name != "one" && name != "two" {
-				t.Errorf("%q: %+v, %v", endpoints, r, err)
+				t.Errorf("FailOpen, %q: %+v, %v", endpoints, r, err)
+			}
+			r, err = prompt(t, "http://"+address+"/1", question, ir.DestinationEndpoint, foreign)
+			if err != nil || r.status != http.StatusServiceUnavailable || r.header.Get("x-model") != "" {
+				t.Errorf("FailClose, %q: %+v, %v", endpoints, r, err)
 			}
 		}
-		p.picker.stop()
+		asked.stop()
 	}
 	if n := reached.Load(); n > 0 {
 		t.Errorf("%d requests left the pool", n)

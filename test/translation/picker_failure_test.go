@@ -44,8 +44,8 @@ func TestPickerFailures(t *testing.T) {
 		"garbage":            {choice{garbage: true}, http.StatusServiceUnavailable},
 		"no endpoints":       {choice{immediate: http.StatusServiceUnavailable}, http.StatusServiceUnavailable},
 		"too much to do":     {choice{immediate: http.StatusTooManyRequests}, http.StatusTooManyRequests},
-		"endpoints unknown":  {both(refuse.At(t, "127.0.0.1")), http.StatusOK},
-		"no choice of a pod": {choice{}, http.StatusOK},
+		"endpoints unknown":  {both(refuse.At(t, "127.0.0.1")), http.StatusServiceUnavailable},
+		"no choice of a pod": {choice{}, http.StatusServiceUnavailable},
 	} {
 		now.Store(&c.choice)
 		check(name+", FailClose, GET", closedURL, nil, c.closed)

@@ -23,7 +23,13 @@ func (g *graph) addInferencePoolStage() {
 	g.pools = memo.Derive(g.memo, stageInferencePool, from(g.objects.InferencePools), deepEqual[backend.ResolvedInferencePool],
 		func(v *store.View, key string) backend.ResolvedInferencePool {
 			return backend.InferencePool(v, g.objects, key)
-		})
+		},
+		memo.OnPanic(func(v *store.View, key string, last backend.ResolvedInferencePool, _ string) backend.ResolvedInferencePool {
+			if last.IsResolved() {
+				return last
+			}
+			return backend.BrokenInferencePool(v, g.objects, key)
+		}))
 }
 
 // addInferencePoolStatusStages adds the stages that say what becomes of InferencePools and their imports, which depends on who uses them.
@@ -31,6 +37,11 @@ func (g *graph) addInferencePoolStatusStages() {
 	outcomes := memo.Derive(g.memo, stageInferencePoolStatus, from(g.objects.InferencePools), deepEqual[outcome.Policy],
 		func(v *store.View, key string) outcome.Policy {
 			r, _ := g.pools.Get(v, key)
+			if r.Picker != nil && r.ResolvedRefs == nil {
+				if problem := g.refusedBackend(v, r.Picker.Backend); problem != nil {
+					r = r.WithPickerRefused(problem)
+				}
+			}
 			return r.Outcome(g.usersOf(v, ir.BackendTarget{Kind: ir.KindInferencePool, Object: ir.ParseName(key)}))
 		})
 	g.addPolicies(store.InferencePool, outcomes, stageInferencePool, stageInferencePoolStatus, stagePoolSelector)

@@ -2,11 +2,16 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 const pooledRoute = `
@@ -68,5 +73,83 @@ func TestPodsOfAPoolTranslateNothing(t *testing.T) {
 	a, ok := p.assignments.Table.Get(nil, "InferencePool/infra/pool/0")
 	if !ok || a.resource == nil || a.idle {
 		t.Errorf("assignment: %+v", a)
+	}
+}
+
+// poolConditions are the conditions of the pool at its only Gateway.
+func poolConditions(t *testing.T, g *graph) []outcome.Condition {
+	t.Helper()
+	for _, p := range g.policyOutcomes {
+		if o, _ := p.outcomes.Get(nil, "infra/pool"); p.kind == store.InferencePool && len(o.Ancestors) == 1 {
+			return o.Ancestors[0].Conditions
+		}
+	}
+	t.Fatal("the pool has no status")
+	return nil
+}
+
+// TestAPoolWhosePickerIsRefused: a pool does not say that its picker chooses while a policy keeps proxies from asking it.
+func TestAPoolWhosePickerIsRefused(t *testing.T) {
+	t.Parallel()
+	const policy = `
+kind: BackendTLSPolicy
+metadata: {namespace: infra, name: trust}
+spec:
+  targetRefs: [{group: "", kind: Service, name: v1}]
+  validation: {hostname: v1.example.com, caCertificateRefs: [{group: "", kind: ConfigMap, name: missing}]}
+`
+	g := newGraph()
+	apply := func(changes ...store.Change) []outcome.Condition {
+		t.Helper()
+		for _, c := range changes {
+			g.objects.Apply(c)
+		}
+		g.memo.Run()
+		return poolConditions(t, g)
+	}
+	got := apply(resolvetest.Load(t, base+pooledRoute)...)
+	if got[1].State != outcome.True || !strings.Contains(got[0].Message, "picker chooses") {
+		t.Errorf("at first: %+v", got)
+	}
+	got = apply(resolvetest.Load(t, policy)...)
+	if got[1].State != outcome.False || !strings.Contains(got[1].Message, "BackendTLSPolicy infra/trust for Service infra/v1 cannot be") ||
+		!strings.Contains(got[1].Message, "503") || strings.Contains(got[0].Message, "picker chooses") {
+		t.Errorf("with a policy that is not valid: %+v", got)
+	}
+	got = apply(store.Change{Kind: store.BackendTLSPolicy, Key: "infra/trust"})
+	if got[1].State != outcome.True || !strings.Contains(got[0].Message, "picker chooses") {
+		t.Errorf("after it: %+v", got)
+	}
+}
+
+// TestAPanicClosesAPool: a pool of which nothing is known gets no requests. One that was resolved stays as it is.
+func TestAPanicClosesAPool(t *testing.T) {
+	t.Parallel()
+	backend, _ := ir.ParseBackend("InferencePool/infra/pool/0")
+	for _, known := range []bool{false, true} {
+		armed := !known
+		g := newGraph(memo.ContainPanics(), memo.OnComputed(func(stage, _ string) {
+			if armed && stage == stageInferencePool {
+				panic("made to")
+			}
+		}))
+		for _, c := range resolvetest.Load(t, base+pooledRoute) {
+			g.objects.Apply(c)
+		}
+		g.memo.Run()
+		if known {
+			armed = true
+			for _, c := range resolvetest.Load(t, strings.ReplaceAll(pooledRoute, "number: 8001", "number: 8002")) {
+				g.objects.Apply(c)
+			}
+			g.memo.Run()
+		}
+		tls, _ := g.tls.byBackend.Get(nil, backend)
+		if closed := tls != nil && tls.FailClosed; closed == known {
+			t.Errorf("the pool was resolved before: %t; its connections: %+v", known, tls)
+		}
+		if pool, _ := g.pools.Get(nil, "infra/pool"); known && pool.Picker == nil {
+			t.Errorf("the pool has lost its picker: %+v", pool)
+		}
 	}
 }

@@ -99,7 +99,7 @@ func (g *graph) refusedBackend(v *store.View, backend ir.Backend) *refs.Problem 
 	}
 	return &refs.Problem{
 		Reason:  reasonInvalidPolicy,
-		Message: fmt.Sprintf("it is not known how connections to %s are to be secured, so requests are answered 503", backend.Object),
+		Message: fmt.Sprintf("it is not known how connections to %s are to be secured, so there are none", backend.Object),
 	}
 }
 

@@ -115,7 +115,7 @@ func (g *graph) cluster(v *store.View, backend ir.Backend, tls *ir.BackendTLS, l
 		options.Fixed, options.DeniedAddresses = own.Endpoints, g.objects.DeniedAddresses
 	case ir.KindInferencePool:
 		own, _ := g.pools.Get(v, backend.Object.String())
-		options.Picked = own.Picker != nil
+		options.Picker = own.Picker
 	case ir.KindService, ir.KindServiceImport, ir.KindFailover:
 	}
 	t := checked(func() *clusterv3.Cluster { return clustertranslate.Cluster(backend, options) })

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -41,11 +42,17 @@ type inferencePool struct {
 	failOpen bool
 	// broken says that the picker cannot be used.
 	broken bool
+	// h2c says that the servers speak HTTP/2.
+	h2c    bool
 	weight uint32
 }
 
 func (p *inferencePool) backend() ir.Backend {
-	return ir.Backend{Kind: ir.KindInferencePool, Object: ir.Name{Namespace: "shop", Name: p.name}, Protocol: ir.BackendHTTP1}
+	protocol := ir.BackendHTTP1
+	if p.h2c {
+		protocol = ir.BackendHTTP2
+	}
+	return ir.Backend{Kind: ir.KindInferencePool, Object: ir.Name{Namespace: "shop", Name: p.name}, Protocol: protocol}
 }
 
 func (p *inferencePool) pickerBackend() ir.Backend {
@@ -66,7 +73,7 @@ func (p *inferencePool) weighted() ir.WeightedBackend {
 
 // clusters are those of the pool and its picker, with addresses instead of endpoints that are discovered.
 func (p *inferencePool) clusters() []*clusterv3.Cluster {
-	all := []*clusterv3.Cluster{at(cluster.Cluster(p.backend(), cluster.Options{Picked: p.picker != nil}), p.servers...)}
+	all := []*clusterv3.Cluster{at(cluster.Cluster(p.backend(), cluster.Options{Picker: p.weighted().Picker}), p.servers...)}
 	if p.picker == nil {
 		return all
 	}
@@ -157,6 +164,12 @@ func model(t *testing.T, name string) (address string, requests *atomic.Int64) {
 	}))
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String(), requests
+}
+
+// answerTo is what a model server says to a body.
+func answerTo(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return fmt.Sprintf("%d %s", len(body), hex.EncodeToString(sum[:]))
 }
 
 // reply is what a client gets.
@@ -267,6 +280,36 @@ func TestOrderOfEndpoints(t *testing.T) {
 	}
 }
 
+// TestEndOfTheList: a pool that fails closed is served by no endpoint that its picker did not choose, with and without retries.
+func TestEndOfTheList(t *testing.T) {
+	t.Parallel()
+	other, reached := model(t, "other")
+	gone := refuse.At(t, "127.0.0.1")
+	asked := newPicker(t, "picker", func(http.Header) choice { return both(gone) })
+	shut := &inferencePool{name: "closed", servers: []string{gone, other}, picker: asked}
+	open := &inferencePool{name: "open", servers: []string{gone, other}, picker: asked, failOpen: true}
+	host := ir.VirtualHost{Domain: "*", Rules: []ir.Rule{toPools("/retried", shut), toPools("/once", shut), toPools("/open", open)}}
+	host.Rules[1].Policy, host.Rules[2].Policy = nil, nil
+	address := serveHost(t, host, append(shut.clusters(), open.clusters()...)...)
+	for _, path := range []string{"/retried", "/once"} {
+		for _, body := range [][]byte{nil, question} {
+			for range 10 {
+				if r, err := prompt(t, "http://"+address+path, body); err != nil || r.status != http.StatusServiceUnavailable {
+					t.Errorf("%s with a body of %d bytes: %+v, %v, want 503", path, len(body), r, err)
+				}
+			}
+		}
+	}
+	if n := reached.Load(); n > 0 {
+		t.Errorf("%d requests went to an endpoint that was not chosen", n)
+	}
+	for range 10 {
+		if r, err := prompt(t, "http://"+address+"/open", nil); err != nil || r.header.Get("x-model") != "other" {
+			t.Errorf("FailOpen: %+v, %v", r, err)
+		}
+	}
+}
+
 // TestOnlyEndpointsOfThePool: neither a picker nor a client sends a request anywhere else.
 func TestOnlyEndpointsOfThePool(t *testing.T) {
 	t.Parallel()
@@ -278,16 +321,21 @@ func TestOnlyEndpointsOfThePool(t *testing.T) {
 		foreign, "localhost:" + port, "[::1]:" + port, "0.0.0.0:" + port, "127.0.0.2:" + port, "[::ffff:127.0.0.1]:" + port,
 		"169.254.169.254:80", "[fd00:ec2::254]:80", "one", "", ",,", foreign + "," + foreign,
 	} {
-		p := &inferencePool{name: "pool", servers: []string{one, two}}
-		p.picker = newPicker(t, "picker", func(http.Header) choice { return both(endpoints) })
-		address := servePools(t, []*inferencePool{p})
+		asked := newPicker(t, "picker", func(http.Header) choice { return both(endpoints) })
+		open := &inferencePool{name: "open", servers: []string{one, two}, picker: asked, failOpen: true}
+		shut := &inferencePool{name: "closed", servers: []string{one, two}, picker: asked}
+		address := servePools(t, []*inferencePool{open}, []*inferencePool{shut})
 		for range 20 {
 			r, err := prompt(t, "http://"+address, question, ir.DestinationEndpoint, foreign)
 			if name := r.header.Get("x-model"); err != nil || name != "one" && name != "two" {
-				t.Errorf("%q: %+v, %v", endpoints, r, err)
+				t.Errorf("FailOpen, %q: %+v, %v", endpoints, r, err)
+			}
+			r, err = prompt(t, "http://"+address+"/1", question, ir.DestinationEndpoint, foreign)
+			if err != nil || r.status != http.StatusServiceUnavailable || r.header.Get("x-model") != "" {
+				t.Errorf("FailClose, %q: %+v, %v", endpoints, r, err)
 			}
 		}
-		p.picker.stop()
+		asked.stop()
 	}
 	if n := reached.Load(); n > 0 {
 		t.Errorf("%d requests left the pool", n)
@@ -359,11 +407,6 @@ func TestPickerByTLS(t *testing.T) {
 	}
 }
 
-// TestPickerFailures: without an answer of its picker, a pool that fails open is load balanced, and any other is closed.
-// TestPickerWithoutPods: a picker without ready pods is known to be missing before a body is sent, so that a pool that fails open is load
-// balanced for every request.
-// TestBrokenPicker: while a picker cannot be used, a pool that fails closed answers 503 although its cluster is open, and one that fails
-// open is load balanced, whatever a client says of the destination.
 // TestPromptsAndTokens: prompts of any size pass, tokens arrive one by one, and a client that leaves ends the request.
 func TestPromptsAndTokens(t *testing.T) {
 	t.Parallel()
@@ -433,23 +476,32 @@ func TestPromptsAndTokens(t *testing.T) {
 	t.Logf("time to the first byte: %v by a picker, %v without", median(t, "http://"+address), median(t, "http://"+address+"/2"))
 }
 
-// median is the median of the times that short requests take.
+// median is the median of the times from the start of a short request to the first byte of its response.
 func median(t *testing.T, url string) time.Duration {
 	t.Helper()
 	var times []time.Duration
 	for range 101 {
+		var first time.Duration
 		start := time.Now()
-		if _, err := prompt(t, url, question); err != nil {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotFirstResponseByte: func() { first = time.Since(start) }})
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(question))
+		if err != nil {
 			t.Fatal(err)
 		}
-		times = append(times, time.Since(start))
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		if _ = response.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, first)
 	}
 	slices.Sort(times)
 	return times[len(times)/2]
 }
 
-// TestAHungPicker holds requests as long as the client waits, and none of another pool.
-// TestAStoppedPicker: a picker that does not even answer PINGs is given up, and its pool does what its failure mode says.
 // TestSubsetOfAPool: an Extension that runs before the picker tells it which endpoints it must choose from.
 func TestSubsetOfAPool(t *testing.T) {
 	t.Parallel()

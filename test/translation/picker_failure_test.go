@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/gatewright/gatewright/test/refuse"
 )
 
+// TestPickerFailures: without an answer of its picker, a pool that fails open is load balanced, and any other is closed.
 func TestPickerFailures(t *testing.T) {
 	t.Parallel()
 	one, _ := model(t, "one")
@@ -43,8 +45,8 @@ func TestPickerFailures(t *testing.T) {
 		"garbage":            {choice{garbage: true}, http.StatusServiceUnavailable},
 		"no endpoints":       {choice{immediate: http.StatusServiceUnavailable}, http.StatusServiceUnavailable},
 		"too much to do":     {choice{immediate: http.StatusTooManyRequests}, http.StatusTooManyRequests},
-		"endpoints unknown":  {both(refuse.At(t, "127.0.0.1")), http.StatusOK},
-		"no choice of a pod": {choice{}, http.StatusOK},
+		"endpoints unknown":  {both(refuse.At(t, "127.0.0.1")), http.StatusServiceUnavailable},
+		"no choice of a pod": {choice{}, http.StatusServiceUnavailable},
 	} {
 		now.Store(&c.choice)
 		check(name+", FailClose, GET", closedURL, nil, c.closed)
@@ -54,6 +56,11 @@ func TestPickerFailures(t *testing.T) {
 			opened = c.choice.immediate
 		}
 		check(name+", FailOpen, GET", openURL, nil, opened)
+		if c.choice.fail || c.choice.garbage {
+			// Envoy keeps no copy of a body that it has sent to a picker, so such a request cannot be sent anywhere else.
+			opened = http.StatusServiceUnavailable
+		}
+		check(name+", FailOpen, POST", openURL, question, opened)
 	}
 	now.Store(&good)
 	shut.picker.stop()
@@ -61,7 +68,6 @@ func TestPickerFailures(t *testing.T) {
 	check("killed, FailClose, GET", closedURL, nil, http.StatusServiceUnavailable)
 	check("killed, FailClose, POST", closedURL, question, http.StatusServiceUnavailable)
 	check("killed, FailOpen, GET", openURL, nil, http.StatusOK)
-	// Envoy keeps no copy of a body that it has sent to a picker, so such a request cannot be sent anywhere else.
 	check("killed, FailOpen, POST", openURL, question, http.StatusServiceUnavailable)
 	shut.picker.start(t)
 	open.picker.start(t)
@@ -77,6 +83,8 @@ func TestPickerFailures(t *testing.T) {
 	}
 }
 
+// TestPickerWithoutPods: a picker without ready pods is known to be missing before a body is sent, so that a pool that fails open is load
+// balanced for every request.
 func TestPickerWithoutPods(t *testing.T) {
 	t.Parallel()
 	one, _ := model(t, "one")
@@ -93,6 +101,8 @@ func TestPickerWithoutPods(t *testing.T) {
 	}
 }
 
+// TestBrokenPicker: while a picker cannot be used, a pool that fails closed answers 503 although its cluster is open, and one that fails
+// open is load balanced, whatever a client says of the destination.
 func TestBrokenPicker(t *testing.T) {
 	t.Parallel()
 	one, reached := model(t, "one")
@@ -121,6 +131,7 @@ func TestBrokenPicker(t *testing.T) {
 	}
 }
 
+// TestAHungPicker holds requests as long as the client waits, and none of another pool.
 func TestAHungPicker(t *testing.T) {
 	t.Parallel()
 	one, reached := model(t, "one")
@@ -128,16 +139,11 @@ func TestAHungPicker(t *testing.T) {
 	hung, fine := &inferencePool{name: "hung", servers: []string{one}}, &inferencePool{name: "fine", servers: []string{other}}
 	hung.picker = newPicker(t, "hung", func(http.Header) choice { return choice{hang: true} })
 	fine.picker = newPicker(t, "fine", func(http.Header) choice { return both(other) })
-	address := servePools(t, []*inferencePool{hung}, []*inferencePool{fine})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response, err := http.DefaultClient.Do(request); !errors.Is(err, context.DeadlineExceeded) {
-		_ = response.Body.Close()
-		t.Errorf("a request was answered: %+v, %v", response, err)
+	open := &inferencePool{name: "open", servers: []string{one}, picker: hung.picker, failOpen: true}
+	address := servePools(t, []*inferencePool{hung}, []*inferencePool{fine}, []*inferencePool{open})
+	for _, path := range []string{"", "/2"} {
+		waitInVain(t, http.MethodPost, "http://"+address+path, strings.NewReader("{}"))
+		waitInVain(t, http.MethodGet, "http://"+address+path, http.NoBody)
 	}
 	if r, err := prompt(t, "http://"+address+"/1", question); err != nil || r.header.Get("x-model") != "other" {
 		t.Errorf("another pool: %+v, %v", r, err)
@@ -147,6 +153,25 @@ func TestAHungPicker(t *testing.T) {
 	}
 }
 
+// waitInVain sends a request that is not answered before the client gives up.
+func waitInVain(t *testing.T, method, url string, body io.Reader) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err == nil {
+		_ = response.Body.Close()
+		t.Errorf("%s %s was answered: %+v", method, url, response)
+	} else if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the client of %s %s did not give up, it failed: %v", method, url, err)
+	}
+}
+
+// TestAStoppedPicker: a picker that does not even answer PINGs is given up, and its pool does what its failure mode says.
 func TestAStoppedPicker(t *testing.T) {
 	t.Parallel()
 	one, _ := model(t, "one")
@@ -170,8 +195,21 @@ func TestAStoppedPicker(t *testing.T) {
 		}
 	}()
 	stopped.address = listener.Addr().String()
-	p := &inferencePool{name: "stopped", servers: []string{one}, picker: stopped}
-	if r, err := prompt(t, "http://"+servePools(t, []*inferencePool{p}), question); err != nil || r.status != http.StatusServiceUnavailable {
-		t.Errorf("%d, %v, want 503", r.status, err)
+	shut := &inferencePool{name: "closed", servers: []string{one}, picker: stopped}
+	open := &inferencePool{name: "open", servers: []string{one}, picker: stopped, failOpen: true}
+	address := servePools(t, []*inferencePool{shut}, []*inferencePool{open})
+	for _, c := range []struct {
+		path string
+		body []byte
+		want int
+	}{
+		{"", nil, http.StatusServiceUnavailable},
+		{"", question, http.StatusServiceUnavailable},
+		{"/1", nil, http.StatusOK},
+		{"/1", question, http.StatusServiceUnavailable},
+	} {
+		if r, err := prompt(t, "http://"+address+c.path, c.body); err != nil || r.status != c.want {
+			t.Errorf("%q with a body of %d bytes: %d, %v, want %d", c.path, len(c.body), r.status, err, c.want)
+		}
 	}
 }

@@ -152,6 +152,45 @@ func TestServiceReconciler(t *testing.T) {
 	})
 }
 
+// TestServiceShowsAllEndpoints: what someone sets on a Service does not hide endpoints from proxies. The rest is theirs.
+func TestServiceShowsAllEndpoints(t *testing.T) {
+	t.Parallel()
+	for name, hide := range map[string]func(*corev1.Service){
+		"internalTrafficPolicy": func(s *corev1.Service) {
+			s.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyLocal)
+		},
+		"trafficDistribution": func(s *corev1.Service) {
+			s.Spec.TrafficDistribution = new(corev1.ServiceTrafficDistributionPreferSameNode)
+		},
+		"topology mode":        func(s *corev1.Service) { s.Annotations[corev1.AnnotationTopologyMode] = "Auto" },
+		"topology aware hints": func(s *corev1.Service) { s.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints] = "auto" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lead(t, nil, func(t *testing.T, s *fixture) {
+				s.Set(shop())
+				service := s.only(t)
+				service.Annotations = map[string]string{"example.com/note": "keep"}
+				hide(service)
+				if err := s.Update(t.Context(), service); err != nil {
+					t.Fatal(err)
+				}
+				s.Observed(service.Namespace, service.Name, false)
+				got := s.only(t)
+				if policy := got.Spec.InternalTrafficPolicy; policy != nil && *policy != corev1.ServiceInternalTrafficPolicyCluster ||
+					got.Spec.TrafficDistribution != nil || !maps.Equal(got.Annotations, map[string]string{"example.com/note": "keep"}) {
+					t.Errorf("Service: %+v", got)
+				}
+				version := got.ResourceVersion
+				s.Observed(service.Namespace, service.Name, false)
+				if again := s.only(t); again.ResourceVersion != version {
+					t.Errorf("it is written again: %+v", again)
+				}
+			})
+		})
+	}
+}
+
 // TestServiceOfAnInferencePool has a named port for each port of the pool. An XBackend of the same name has its own.
 func TestServiceOfAnInferencePool(t *testing.T) {
 	t.Parallel()

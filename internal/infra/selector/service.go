@@ -66,11 +66,31 @@ func correct(service *corev1.Service, s ir.Selector) bool {
 			ports[i].Name = fmt.Sprintf("p%d", number)
 		}
 	}
+	shown := showAll(service)
 	if maps.Equal(service.Spec.Selector, s.Labels) && equality.Semantic.DeepEqual(service.Spec.Ports, ports) {
-		return false
+		return shown
 	}
 	service.Spec.Selector, service.Spec.Ports = maps.Clone(s.Labels), ports
 	return true
+}
+
+// showAll removes what would have proxies see a part of the endpoints, and reports whether there was any.
+func showAll(service *corev1.Service) bool {
+	spec, changed := &service.Spec, false
+	// Kubernetes sets a policy where there is none, and that is the one which hides nothing.
+	if policy := spec.InternalTrafficPolicy; policy != nil && *policy != corev1.ServiceInternalTrafficPolicyCluster {
+		spec.InternalTrafficPolicy, changed = new(corev1.ServiceInternalTrafficPolicyCluster), true
+	}
+	if spec.TrafficDistribution != nil {
+		spec.TrafficDistribution, changed = nil, true
+	}
+	for _, mode := range []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints} {
+		if _, ok := service.Annotations[mode]; ok {
+			delete(service.Annotations, mode)
+			changed = true
+		}
+	}
+	return changed
 }
 
 // ownerOf is the object that a Service was made for, and false for one that this installation did not make.

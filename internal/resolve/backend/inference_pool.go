@@ -46,6 +46,23 @@ func InferencePool(v *store.View, objects *store.Objects, key string) ResolvedIn
 	return r
 }
 
+// BrokenInferencePool is a pool whose resolution panicked. It is not known who chooses its endpoints, so it gets no connection.
+func BrokenInferencePool(v *store.View, objects *store.Objects, key string) ResolvedInferencePool {
+	pool, ok := objects.InferencePools.Get(v, key)
+	if !ok {
+		return ResolvedInferencePool{}
+	}
+	return ResolvedInferencePool{
+		Generation: pool.Generation, TLS: &ir.BackendTLS{FailClosed: true}, Accepted: &refs.Problem{
+			Reason:  outcome.InternalError,
+			Message: "Gatewright failed to process the pool, so requests are answered 503; please report it as a bug",
+		},
+	}
+}
+
+// IsResolved is false for the zero value, and for a pool that does not exist.
+func (r ResolvedInferencePool) IsResolved() bool { return r.Selector != nil || r.Accepted != nil }
+
 // hasTLSPolicyOf reports whether a BackendTLSPolicy, valid or not, targets the port of a picker.
 func hasTLSPolicyOf(v *store.View, objects *store.Objects, b ir.Backend) bool {
 	service, ok := objects.Services.Get(v, b.Object.String())
@@ -166,7 +183,7 @@ func (r ResolvedInferencePool) Outcome(gateways []string) outcome.Policy {
 	switch {
 	case r.Accepted != nil:
 		accepted.State, accepted.Reason, accepted.Message = outcome.False, r.Accepted.Reason, r.Accepted.Message
-	case r.TLS != nil:
+	case r.ResolvedRefs != nil && !r.Picker.FailOpen:
 		accepted.Message = "the pool gets requests once its endpoint picker can be used"
 	}
 	resolved := outcome.Condition{
@@ -174,12 +191,8 @@ func (r ResolvedInferencePool) Outcome(gateways []string) outcome.Policy {
 		Reason: string(inferencev1.InferencePoolReasonResolvedRefs), Message: refs.Resolved,
 	}
 	if r.ResolvedRefs != nil {
-		consequence := "requests are load balanced, since failureMode is FailOpen"
-		if r.TLS != nil {
-			consequence = "requests are answered 503, since failureMode is FailClose"
-		}
 		resolved.State, resolved.Reason = outcome.False, r.ResolvedRefs.Reason
-		resolved.Message = r.ResolvedRefs.Message + "; until then " + consequence
+		resolved.Message = r.ResolvedRefs.Message + "; " + r.consequence()
 	}
 	for _, gateway := range gateways {
 		o.Ancestors = append(o.Ancestors, outcome.Parent{
@@ -189,10 +202,28 @@ func (r ResolvedInferencePool) Outcome(gateways []string) outcome.Policy {
 	return o
 }
 
+// WithPickerRefused is the pool while proxies make no connection to its picker for that reason. It does what its failure mode says.
+func (r ResolvedInferencePool) WithPickerRefused(problem *refs.Problem) ResolvedInferencePool {
+	r.ResolvedRefs = unusablePicker(problem.Message)
+	return r
+}
+
+// consequence says what becomes of requests while the picker cannot be used.
+func (r ResolvedInferencePool) consequence() string {
+	switch {
+	case r.Accepted != nil:
+		return "requests are answered 503 as long as the pool is not accepted"
+	case r.Picker.FailOpen:
+		return "until then requests are load balanced, since failureMode is FailOpen"
+	default:
+		return "until then requests are answered 503, since failureMode is FailClose"
+	}
+}
+
 // choice says who chooses the endpoint of a request.
 func (r ResolvedInferencePool) choice() string {
 	switch {
-	case r.Picker == nil || r.Picker.Broken:
+	case r.Picker == nil || r.ResolvedRefs != nil:
 		return "by load balancing"
 	case r.Unverified:
 		return "as the endpoint picker chooses, whose certificate is not verified; add a BackendTLSPolicy for its Service"

@@ -119,6 +119,50 @@ func TestInferencePool(t *testing.T) {
 	}
 }
 
+// TestWhatAPoolSaysOfItsPicker: a pool says what becomes of requests, not what its failure mode would be in another case.
+func TestWhatAPoolSaysOfItsPicker(t *testing.T) {
+	t.Parallel()
+	const noLabels = "{selector: {matchLabels: {}}, targetPorts: [{number: 8000}], endpointPickerRef: "
+	refused := &refs.Problem{Reason: "InvalidPolicy", Message: "BackendTLSPolicy app/trust cannot be served"}
+	for _, c := range []struct {
+		name, pool         string
+		refused            *refs.Problem
+		accepted, resolved string
+		not                string
+	}{
+		{
+			"FailOpen does not open a pool that cannot be served",
+			pool(noLabels + "{name: none, port: {number: 9002}, failureMode: FailOpen}}"), nil,
+			"answered 503", "503 as long as the pool is not accepted", "failureMode",
+		},
+		{
+			"nor is FailClose what closes it", pool(noLabels + "{name: none, port: {number: 9002}}}"), nil,
+			"answered 503", "503 as long as the pool is not accepted", "failureMode",
+		},
+		{
+			"a picker that gets no connection closes the pool", poolWith("{name: trusted, port: {number: 9002}}"), refused,
+			"once its endpoint picker can be used", "app/trust cannot be served; until then requests are answered 503", "picker chooses",
+		},
+		{
+			"with FailOpen it is done without", poolWith("{name: trusted, port: {number: 9002}, failureMode: FailOpen}"), refused,
+			"by load balancing", "app/trust cannot be served; until then requests are load balanced", "picker chooses",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := backend.InferencePool(nil, resolvetest.Objects(t, pickers+c.pool), "app/pool")
+			if c.refused != nil {
+				r = r.WithPickerRefused(c.refused)
+			}
+			conditions := r.Outcome([]string{"infra/gw"}).Ancestors[0].Conditions
+			if !strings.Contains(conditions[0].Message, c.accepted) || !strings.Contains(conditions[1].Message, c.resolved) ||
+				conditions[1].Reason != "InvalidExtensionRef" || strings.Contains(conditions[0].Message+conditions[1].Message, c.not) {
+				t.Errorf("conditions: %+v", conditions)
+			}
+		})
+	}
+}
+
 func pickerOf(p *ir.EndpointPicker) string {
 	if p == nil {
 		return ""

@@ -36,8 +36,8 @@ type Options struct {
 	DeniedAddresses []netip.Prefix
 	// Families are those of the cluster's pods, and so of the proxies.
 	Families ir.Families
-	// Picked says that an endpoint picker chooses the endpoints.
-	Picked bool
+	// Picker chooses the endpoints, nil for load balancing.
+	Picker *ir.EndpointPicker
 }
 
 // Cluster is the way to one backend. It depends on nothing else, so that it is nearly as stable as its name.
@@ -76,8 +76,8 @@ func Cluster(b ir.Backend, o Options) *clusterv3.Cluster {
 		nameOfRequest(c, b.Protocol, policy.TLS)
 	}
 	applySettings(c, b, o, policy)
-	if o.Picked {
-		c.LoadBalancingPolicy = picked(policy.Settings)
+	if o.Picker != nil {
+		c.LoadBalancingPolicy = picked(o.Picker, policy.Settings)
 	}
 	return c
 }

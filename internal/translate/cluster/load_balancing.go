@@ -11,6 +11,7 @@ import (
 	overridev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/override_host/v3"
 	randomv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/random/v3"
 	roundrobinv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/round_robin/v3"
+	subsetv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/subset/v3"
 	metadatav3 "github.com/envoyproxy/go-control-plane/envoy/type/metadata/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -36,22 +37,35 @@ func loadBalancing(b *ir.LoadBalancer) *clusterv3.LoadBalancingPolicy {
 }
 
 // picked chooses the endpoints that a picker names, in their order: another with each attempt of a request. What is no endpoint of the
-// cluster is left out. Where none is left, load is balanced. The endpoint that was chosen is noted for the picker.
-func picked(s *ir.DestinationSettings) *clusterv3.LoadBalancingPolicy {
-	b := &ir.LoadBalancer{}
-	if s != nil && s.LoadBalancer != nil {
-		b = s.LoadBalancer
+// cluster is left out. Where none is left, load is balanced if the pool fails open. The endpoint that was chosen is noted for the picker.
+func picked(p *ir.EndpointPicker, s *ir.DestinationSettings) *clusterv3.LoadBalancingPolicy {
+	b, fallback := &ir.LoadBalancer{}, noEndpoint()
+	if p.FailOpen {
+		if s != nil && s.LoadBalancer != nil {
+			b = s.LoadBalancer
+		}
+		fallback = balancer(b)
 	}
 	override := &overridev3.OverrideHost{
 		OverrideHostSources: []*overridev3.OverrideHost_OverrideHostSource{
 			{Header: ir.DestinationEndpoint}, {Metadata: destinationKey(ir.DestinationEndpoint)},
 		},
-		SelectedHostKey: destinationKey(ir.DestinationEndpointServed), FallbackPolicy: balancer(b),
+		SelectedHostKey: destinationKey(ir.DestinationEndpointServed), FallbackPolicy: fallback,
 	}
 	for _, name := range b.OverrideHeaders {
 		override.OverrideHostSources = append(override.OverrideHostSources, &overridev3.OverrideHost_OverrideHostSource{Header: name})
 	}
 	return balancing("override_host", override)
+}
+
+// noEndpoint is a policy that never finds an endpoint, so that requests are answered 503: those of a subset, which needs a key of metadata
+// that no endpoint has.
+func noEndpoint() *clusterv3.LoadBalancingPolicy {
+	return balancing("subset", &subsetv3.Subset{
+		FallbackPolicy:  subsetv3.Subset_NO_FALLBACK,
+		SubsetSelectors: []*subsetv3.Subset_LbSubsetSelector{{Keys: []string{"gatewright.none"}}},
+		SubsetLbPolicy:  balancing("random", &randomv3.Random{}),
+	})
 }
 
 func destinationKey(name string) *metadatav3.MetadataKey {

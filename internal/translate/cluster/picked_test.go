@@ -5,6 +5,7 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	overridev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/override_host/v3"
+	subsetv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/subset/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 
@@ -34,7 +35,7 @@ func TestPicked(t *testing.T) {
 	t.Parallel()
 	t.Run("the picker's header and metadata choose among the endpoints of the pool", func(t *testing.T) {
 		t.Parallel()
-		c := cluster.Cluster(model, cluster.Options{Picked: true})
+		c := cluster.Cluster(model, cluster.Options{Picker: &ir.EndpointPicker{FailOpen: true}})
 		override, fallback := overrideOf(t, c)
 		sources, served := override.GetOverrideHostSources(), override.GetSelectedHostKey()
 		if len(sources) != 2 || sources[0].GetHeader() != "x-gateway-destination-endpoint" || sources[1].GetMetadata().GetKey() != "envoy.lb" ||
@@ -50,7 +51,7 @@ func TestPicked(t *testing.T) {
 		t.Parallel()
 		settings := &ir.DestinationSettings{LoadBalancer: &ir.LoadBalancer{Type: ir.BalanceRoundRobin, OverrideHeaders: []string{"x-endpoint"}}}
 		override, fallback := overrideOf(t, cluster.Cluster(model, cluster.Options{
-			Picked: true, Policy: &ir.DestinationPolicy{Settings: settings},
+			Picker: &ir.EndpointPicker{FailOpen: true}, Policy: &ir.DestinationPolicy{Settings: settings},
 		}))
 		if fallback != "envoy.load_balancing_policies.round_robin" || override.GetOverrideHostSources()[2].GetHeader() != "x-endpoint" {
 			t.Errorf("override: %v", override)
@@ -72,6 +73,25 @@ func TestPicked(t *testing.T) {
 			t.Errorf("cluster: %v", c)
 		}
 	})
+}
+
+// TestPickedAlone: only the picker chooses for a pool that fails closed, whatever a policy says.
+func TestPickedAlone(t *testing.T) {
+	t.Parallel()
+	settings := &ir.DestinationSettings{LoadBalancer: &ir.LoadBalancer{Type: ir.BalanceRoundRobin, OverrideHeaders: []string{"x-endpoint"}}}
+	override, fallback := overrideOf(t, cluster.Cluster(model, cluster.Options{
+		Picker: &ir.EndpointPicker{}, Policy: &ir.DestinationPolicy{Settings: settings},
+	}))
+	if fallback != "envoy.load_balancing_policies.subset" || len(override.GetOverrideHostSources()) != 2 {
+		t.Errorf("override: %v", override)
+	}
+	var subset subsetv3.Subset
+	if err := override.GetFallbackPolicy().GetPolicies()[0].GetTypedExtensionConfig().GetTypedConfig().UnmarshalTo(&subset); err != nil {
+		t.Fatal(err)
+	}
+	if subset.GetFallbackPolicy() != subsetv3.Subset_NO_FALLBACK || len(subset.GetSubsetSelectors()) != 1 {
+		t.Errorf("fallback: %v", &subset)
+	}
 }
 
 func TestClusterOfAPicker(t *testing.T) {

@@ -3,6 +3,7 @@ package route_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	extprocv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
@@ -44,6 +45,37 @@ func pickerOf(t *testing.T, configs map[string]*anypb.Any) *extprocv3.ExternalPr
 		t.Fatal(err)
 	}
 	return picker
+}
+
+// TestRetriesOfPickedPools: where only pickers choose, a request is sent once unless retries are configured.
+func TestRetriesOfPickedPools(t *testing.T) {
+	t.Parallel()
+	service := ir.WeightedBackend{Backend: ir.Backend{Object: ir.Name{Namespace: "shop", Name: "v1"}, Port: 80}, Weight: 1}
+	unused := service
+	unused.Weight = 0
+	timeout := time.Second
+	for name, c := range map[string]struct {
+		backends []ir.WeightedBackend
+		policy   *ir.RequestPolicy
+		retries  int
+	}{
+		"pools that fail closed":     {[]ir.WeightedBackend{pooled("a", false), pooled("b", false)}, nil, 0},
+		"beside a backend of no use": {[]ir.WeightedBackend{pooled("a", false), unused}, nil, 0},
+		"a timeout of tries": {
+			[]ir.WeightedBackend{pooled("a", false)}, &ir.RequestPolicy{RequestTimeout: &timeout, BackendTimeout: &timeout}, 0,
+		},
+		"retries of the rule":    {[]ir.WeightedBackend{pooled("a", false)}, &ir.RequestPolicy{Retry: &ir.Retry{Attempts: 3}}, 3},
+		"a pool that fails open": {[]ir.WeightedBackend{pooled("a", true)}, nil, -1},
+		"beside a Service":       {[]ir.WeightedBackend{pooled("a", false), service}, nil, -1},
+	} {
+		host, _ := route.VirtualHost(ir.VirtualHost{Domain: "*", Rules: []ir.Rule{{
+			Forward: &ir.Forward{Backends: c.backends}, Policy: c.policy,
+		}}})
+		own := host.GetRoutes()[0].GetRoute().GetRetryPolicy()
+		if (own == nil) != (c.retries < 0) || own != nil && int(own.GetNumRetries().GetValue()) != c.retries {
+			t.Errorf("%s: %v, want %d retries", name, own, c.retries)
+		}
+	}
 }
 
 func pooled(name string, failOpen bool) ir.WeightedBackend {

@@ -30,7 +30,7 @@ func forward(r *routev3.Route, rule *ir.Rule, policy *ir.RequestPolicy, replacem
 	}
 	rewrite(action, f.Rewrite, replacement)
 	timeouts(action, policy, f.Streams || rule.Match.GRPC)
-	retries(r, action, policy)
+	retries(r, action, policy, backends)
 	action.UpgradeConfigs = upgrades(policy.Upgrades)
 	action.RequestMirrorPolicies = mirrors(f.Mirrors, action.GetTimeout().AsDuration() > 0)
 

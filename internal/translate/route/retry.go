@@ -47,16 +47,16 @@ func elsewhere(times uint32, conditions []string) *routev3.RetryPolicy {
 }
 
 // retries says when a request is sent again. Where nothing is said, the virtual host decides: see [saferRetries].
-func retries(r *routev3.Route, action *routev3.RouteAction, p *ir.RequestPolicy) {
+func retries(r *routev3.Route, action *routev3.RouteAction, p *ir.RequestPolicy, backends []ir.WeightedBackend) {
 	switch {
+	case p.Retry == nil && onlyPickersChoose(backends):
+		// Endpoint picker protocol: the picker's list is walked if retries are configured.
+		tryOnce(action)
+		return
 	case p.Retry == nil:
 		return
 	case p.Retry.Attempts == 0:
-		// What a route says replaces what the virtual host says.
-		if action.RetryPolicy == nil {
-			action.RetryPolicy = &routev3.RetryPolicy{}
-		}
-		action.RetryPolicy.RetryOn, action.RetryPolicy.NumRetries = "", wrapperspb.UInt32(0)
+		tryOnce(action)
 		return
 	}
 	r.RequestBodyBufferLimit = wrapperspb.UInt64(retriedBody)
@@ -85,6 +85,19 @@ func retries(r *routev3.Route, action *routev3.RouteAction, p *ir.RequestPolicy)
 		}
 	}
 	action.RetryPolicy = policy
+}
+
+// tryOnce has a request sent once: what a route says replaces what the virtual host says.
+func tryOnce(action *routev3.RouteAction) {
+	if action.RetryPolicy == nil {
+		action.RetryPolicy = &routev3.RetryPolicy{}
+	}
+	action.RetryPolicy.RetryOn, action.RetryPolicy.NumRetries = "", wrapperspb.UInt32(0)
+}
+
+// onlyPickersChoose reports whether no backend has any endpoint chosen but by its picker.
+func onlyPickersChoose(backends []ir.WeightedBackend) bool {
+	return !slices.ContainsFunc(backends, func(b ir.WeightedBackend) bool { return b.Picker == nil || b.Picker.FailOpen })
 }
 
 // tryTimeout bounds one try: the rule's own timeout wins over that of a policy.

@@ -4,9 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
 	"github.com/gatewright/gatewright/internal/explain"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
 )
 
 // answering computes the objects once, and returns what becomes of requests, as URLs: the first backend, an error, or `closed`.
@@ -138,5 +142,67 @@ spec:
 	}
 	if got := answer("http://other.corp.example/"); !strings.Contains(got, "v1") {
 		t.Errorf("another hostname answers %s", got)
+	}
+}
+
+// TestAPanicAtTheStartClosesItsHost has a stage panic for one host, or its route, and a wider route beside it.
+func TestAPanicAtTheStartClosesItsHost(t *testing.T) {
+	t.Parallel()
+	const objects = base + `
+kind: Gateway
+metadata: {namespace: infra, name: web}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: wide}
+spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: v2, port: 80}]}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: r}
+spec: {parentRefs: [{name: web}], hostnames: [admin.example.com], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+`
+	for _, stage := range []string{stageVirtualHost, stageHostProto, stageRoute, stageRouteConflict} {
+		t.Run(stage, func(t *testing.T) {
+			t.Parallel()
+			p := Offline(resolvetest.Load(t, objects), WithFault(func(at, key string) {
+				if at == stage && (strings.Contains(key, "admin.example.com") || key == "HTTPRoute/infra/r") {
+					panic("made to")
+				}
+			}))
+			if got := answered(t, p, "http://other.example.com/"); !strings.Contains(got, "v2") {
+				t.Errorf("another host answers %s", got)
+			}
+			id := ir.TableID{Gateway: "infra/web", Port: 80}.Host("admin.example.com")
+			if stage == stageHostProto {
+				got, _ := p.graph.virtualHosts.Get(nil, id)
+				if version(got.resource) != version(closedTranslation(id).resource) {
+					t.Error("proxies are not sent a host that answers errors")
+				}
+				return
+			}
+			if got := answered(t, p, "http://admin.example.com/"); got != "error" {
+				t.Errorf("the host answers %s", got)
+			}
+		})
+	}
+}
+
+// TestAHostThatIsNotValidIsClosed has a host that Envoy would reject as a whole.
+func TestAHostThatIsNotValidIsClosed(t *testing.T) {
+	t.Parallel()
+	id := ir.TableID{Gateway: "infra/web", Port: 80}.Host("admin.example.com")
+	bad := checked(func() *routev3.VirtualHost { return &routev3.VirtualHost{Name: "h", Domains: []string{"a\nb"}} })
+	if got := orClosed(id, translation{}, bad); version(got.resource) != version(closedTranslation(id).resource) || len(got.invalid) == 0 {
+		t.Errorf("without a version before: %+v", got)
+	}
+	good := checked(func() *routev3.VirtualHost {
+		host, _ := routetranslate.VirtualHost(ir.VirtualHost{Domain: "a.example"})
+		return host
+	})
+	if got := orClosed(id, good, bad); got.resource != good.resource || len(got.invalid) == 0 {
+		t.Errorf("with a version before: %+v", got)
+	}
+	if got := orClosed(id, good, good); got.resource != good.resource || len(got.invalid) > 0 {
+		t.Errorf("a good one: %+v", got)
 	}
 }

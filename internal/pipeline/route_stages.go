@@ -40,6 +40,9 @@ func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route
 		return instead.Apply(c.Resolve(v, key))
 	}, memo.OnPanic(func(v *store.View, key string, last route.Resolved, reason string) route.Resolved {
 		now, _ := routes.Get(v, key)
+		if last.Name.Name == "" {
+			last = now.Closed()
+		}
 		return last.Fail(now.Outcome.Generation, failed(reason))
 	}))
 }
@@ -98,6 +101,12 @@ func (g *graph) addVirtualHostStages(
 			host.Flat, _ = g.substitutes.FlatHosts.Get(v, id)
 			return host
 		},
+		memo.OnPanic(func(_ *store.View, key string, last ir.VirtualHost, _ string) ir.VirtualHost {
+			if last.Domain == "" {
+				return ir.ClosedHost(ir.ParseHostID(key))
+			}
+			return last
+		}),
 	)
 	g.budgets.hosts = store.NewIndex(
 		hosts.Table,

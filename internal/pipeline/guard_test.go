@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/explain"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
 	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
@@ -204,5 +206,182 @@ func TestAHostThatIsNotValidIsClosed(t *testing.T) {
 	}
 	if got := orClosed(id, good, good); got.resource != good.resource || len(got.invalid) > 0 {
 		t.Errorf("a good one: %+v", got)
+	}
+}
+
+// tenantsOnAHost are two tenants that share a hostname. The older route of tenant b takes all requests, and its younger one asks for
+// authorization; tenant a has the routes in between.
+func tenantsOnAHost(between ...string) string {
+	return sharedGateway + `---
+kind: HTTPRoute
+metadata: {namespace: b, name: site, generation: 1, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {parentRefs: [{name: web, namespace: infra}], hostnames: [s.example], rules: [{backendRefs: [{name: own, port: 80}]}]}
+---
+kind: HTTPRoute
+metadata: {namespace: b, name: admin, generation: 1, creationTimestamp: "2026-01-03T00:00:00Z"}
+spec:
+  parentRefs: [{name: web, namespace: infra}]
+  hostnames: [s.example]
+  rules:
+    - matches: [{path: {value: /admin}}]
+      filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: own, port: 80}}}]
+      backendRefs: [{name: guarded, port: 80}]
+---
+kind: Service
+metadata: {namespace: b, name: own}
+spec: {ports: [{port: 80}]}
+---
+kind: Service
+metadata: {namespace: b, name: guarded}
+spec: {ports: [{port: 80}]}
+---
+kind: Service
+metadata: {namespace: a, name: own}
+spec: {ports: [{port: 80}]}
+---
+` + strings.Join(between, "\n---\n")
+}
+
+const sharedGateway = `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec:
+  gatewayClassName: gatewright
+  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+`
+
+// tenantRoute is a route of a tenant for the shared hostname, by its place in the order of age, with matches such as `{path: {value: /a}}`.
+func tenantRoute(namespace string, number int, matches ...string) string {
+	return fmt.Sprintf(`
+kind: HTTPRoute
+metadata: {namespace: %s, name: r%d, generation: 1, creationTimestamp: "2026-01-02T00:00:%02dZ"}
+spec:
+  parentRefs: [{name: web, namespace: infra}]
+  hostnames: [s.example]
+  rules: [{matches: [%s], backendRefs: [{name: own, port: 80}]}]
+`, namespace, number, number, strings.Join(matches, ", "))
+}
+
+// TestNoTenantEvictsAnother has a tenant with expensive routes on the hostname of another.
+func TestNoTenantEvictsAnother(t *testing.T) {
+	t.Parallel()
+	var expensive []string
+	for n := range 4 {
+		expensive = append(expensive, tenantRoute("a", n, fmt.Sprintf(`{path: {type: RegularExpression, value: "/x%d/a{100}b{100}"}}`, n)))
+	}
+	var many []string
+	for n := range 12 {
+		many = append(many, tenantRoute("a", n, fmt.Sprintf("{path: {value: /x%d}}", n)))
+	}
+	for name, c := range map[string]struct {
+		objects string
+		limit   func(*limits.Limits)
+		// closed is a request of the tenant that takes too much.
+		closed string
+	}{
+		"expressions": {tenantsOnAHost(expensive...), func(l *limits.Limits) { l.HostExpressions = 700 }, "/x3/aabb"},
+		"rules":       {tenantsOnAHost(many...), func(l *limits.Limits) { l.HostRules = 8 }, "/x11"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := limits.Defaults()
+			c.limit(&set)
+			answer := answering(t, c.objects, WithLimits(set))
+			for path, want := range map[string]string{"/": "b/own", "/admin": "b/guarded", c.closed: "error"} {
+				if got := answer("http://s.example" + path); !strings.Contains(got, want) {
+					t.Errorf("%s answers %s, want %s", path, got, want)
+				}
+			}
+			if name == "expressions" {
+				if got := answer("http://s.example/x0/" + strings.Repeat("a", 100) + strings.Repeat("b", 100)); !strings.Contains(got, "a/own") {
+					t.Errorf("the oldest expression answers %s", got)
+				}
+				if got := answer("http://s.example/x0/aabb"); !strings.Contains(got, "b/own") {
+					t.Errorf("what the oldest expression does not match answers %s", got)
+				}
+			}
+		})
+	}
+}
+
+// TestARouteBeyondABudgetKeepsItsRequests has a tenant whose youngest route, which guards something, is beyond each of the limits.
+func TestARouteBeyondABudgetKeepsItsRequests(t *testing.T) {
+	t.Parallel()
+	own := []string{tenantRoute("b", 1, "{path: {value: /one}}"), tenantRoute("b", 2, "{path: {value: /two}}")}
+	regex := strings.Replace(tenantsOnAHost(own...), "{path: {value: /admin}}", `{path: {type: RegularExpression, value: "/admin[a-z]{0,100}"}}`, 1)
+	for name, c := range map[string]struct {
+		objects string
+		limit   func(*limits.Limits)
+		// site is what the tenant's wide route answers.
+		site string
+	}{
+		"rules of a host":              {tenantsOnAHost(own...), func(l *limits.Limits) { l.HostRules = 3 }, "b/own"},
+		"expressions of a host":        {regex, func(l *limits.Limits) { l.HostExpressions = 10 }, "b/own"},
+		"more rules than can be kept":  {tenantsOnAHost(own...), func(l *limits.Limits) { l.HostRules = 1 }, "error"},
+		"routes of a namespace":        {tenantsOnAHost(own...), func(l *limits.Limits) { l.Routes = 3 }, "b/own"},
+		"rules of a namespace":         {tenantsOnAHost(own...), func(l *limits.Limits) { l.Rules = 3 }, "b/own"},
+		"expressions of a namespace":   {regex, func(l *limits.Limits) { l.NamespaceExpressions = 10 }, "b/own"},
+		"backends of a namespace":      {tenantsOnAHost(own...), func(l *limits.Limits) { l.Backends = 1 }, "b/own"},
+		"more routes than can be kept": {tenantsOnAHost(own...), func(l *limits.Limits) { l.Routes = 1 }, "error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := limits.Defaults()
+			c.limit(&set)
+			answer := answering(t, c.objects, WithLimits(set))
+			for path, want := range map[string]string{"/": c.site, "/admin": "error"} {
+				if got := answer("http://s.example" + path); !strings.Contains(got, want) {
+					t.Errorf("%s answers %s, want %s", path, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestWideRulesThatAreNotRepeatedKeepTheirRequests has a wide route with a guard that a narrower hostname has no room for.
+func TestWideRulesThatAreNotRepeatedKeepTheirRequests(t *testing.T) {
+	t.Parallel()
+	objects := strings.ReplaceAll(tenantsOnAHost(tenantRoute("b", 1, "{path: {value: /one}}")), "hostnames: [s.example]", `hostnames: ["*.example"]`) +
+		"---\n" + strings.ReplaceAll(tenantRoute("a", 2, "{path: {value: /narrow}}"), "[s.example]", `["*.s.example"]`)
+	for limit, site := range map[int]string{3: "b/own", 2: "b/own", 1: "error"} {
+		set := limits.Defaults()
+		set.RepeatedRules = limit
+		answer := answering(t, objects, WithLimits(set))
+		for url, want := range map[string]string{
+			"http://x.s.example/": site, "http://x.s.example/admin": "error", "http://x.s.example/narrow": "a/own",
+			"http://s.example/": "b/own", "http://s.example/admin": "b/guarded",
+		} {
+			if limit == 3 && strings.HasSuffix(url, "x.s.example/admin") {
+				want = "b/guarded"
+			}
+			if got := answer(url); !strings.Contains(got, want) {
+				t.Errorf("with room for %d rules, %s answers %s, want %s", limit, url, got, want)
+			}
+		}
+	}
+}
+
+// TestAConnectionBeyondABudgetIsClosed has a route for whole connections that its namespace has no room for, and a wider one.
+func TestAConnectionBeyondABudgetIsClosed(t *testing.T) {
+	t.Parallel()
+	set := limits.Defaults()
+	set.Routes = 1
+	answer := answering(t, `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec: {gatewayClassName: gatewright, listeners: [{name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}}]}
+---
+kind: TLSRoute
+metadata: {namespace: infra, name: wide, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---
+kind: TLSRoute
+metadata: {namespace: infra, name: narrow, creationTimestamp: "2026-01-02T00:00:00Z"}
+spec: {parentRefs: [{name: web}], hostnames: [s.example], rules: [{backendRefs: [{name: v2, port: 80}]}]}
+`, WithLimits(set))
+	for url, want := range map[string]string{"https://s.example/": "closed", "https://other.example/": "v1"} {
+		if got := answer(url); !strings.Contains(got, want) {
+			t.Errorf("%s answers %s, want %s", url, got, want)
+		}
 	}
 }

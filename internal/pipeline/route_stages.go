@@ -79,8 +79,8 @@ func (g *graph) addVirtualHostStages(
 	byListener *store.IndexOf[ir.ListenerID, route.Resolved],
 ) *store.TableOf[ir.HostID, ir.VirtualHost] {
 	byWild := store.NewIndexOf(g.routes, "route.byWild", func(_ string, r route.Resolved) []ir.ListenerID { return r.WildcardListeners() })
-	repeats := memo.DeriveOf(g.memo, stageRepeatBudget, ir.ParseListenerID, typed[ir.ListenerID](byWild), deepEqual[limits.Cutoff],
-		func(v *store.View, listener ir.ListenerID) limits.Cutoff {
+	repeats := memo.DeriveOf(g.memo, stageRepeatBudget, ir.ParseListenerID, typed[ir.ListenerID](byWild), deepEqual[limits.Tiers],
+		func(v *store.View, listener ir.ListenerID) limits.Tiers {
 			r, _ := g.gateways.Get(v, listener.Gateway)
 			byHost := r.FallsThrough(listener.Listener)
 			return route.RepeatBudget(v, g.routes, byWild, byListener, byHost, g.objects.Limits.RepeatedRules, listener)

@@ -109,7 +109,7 @@ func (r Resolved) protectedLike(other Resolved) bool {
 // On is an earlier version where the route attaches today: hostnames and listeners that it no longer has are not served.
 func (r Resolved) On(current Resolved, gateway string) Resolved {
 	r.Attachments = nil
-	if len(r.Rules) > 0 {
+	if len(r.Rules) > 0 || r.Stream != nil {
 		r.Attachments = current.Part(gateway).Attachments
 	}
 	return r

@@ -385,3 +385,114 @@ spec: {parentRefs: [{name: web}], hostnames: [s.example], rules: [{backendRefs: 
 		}
 	}
 }
+
+// TestAnObjectThatCannotBeReadFailsClosed has one of the objects that guard a request be one that only part of can be read, as the guard of
+// watches leaves it.
+func TestAnObjectThatCannotBeReadFailsClosed(t *testing.T) {
+	t.Parallel()
+	const objects = `
+kind: Gateway
+metadata: {namespace: infra, name: web}
+spec:
+  gatewayClassName: gatewright
+  allowedListeners: {namespaces: {from: All}}
+  listeners:
+    - {name: http, port: 80, protocol: HTTP}
+    - {name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}}
+---
+kind: ListenerSet
+metadata: {namespace: infra, name: set}
+spec: {parentRef: {name: web}, listeners: [{name: l, port: 80, protocol: HTTP, hostname: set.example}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: wide, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, creationTimestamp: "2026-01-02T00:00:00Z"}
+spec: {parentRefs: [{name: web}], hostnames: [r.example], rules: [{matches: [{path: {value: /admin}}]}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: site, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {parentRefs: [{name: web}], hostnames: [r.example], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---
+kind: Gateway
+metadata: {namespace: infra, name: rpc}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 81, protocol: HTTP}]}
+---
+kind: GRPCRoute
+metadata: {namespace: infra, name: g}
+spec: {parentRefs: [{name: rpc}], hostnames: [g.example], rules: [{matches: [{method: {service: admin}}]}]}
+---
+kind: GRPCRoute
+metadata: {namespace: infra, name: all}
+spec: {parentRefs: [{name: rpc}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---
+kind: TLSRoute
+metadata: {namespace: infra, name: t}
+spec: {parentRefs: [{name: web}], hostnames: [t.example]}
+---
+kind: TLSRoute
+metadata: {namespace: infra, name: all}
+spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---
+kind: BackendTLSPolicy
+metadata: {namespace: infra, name: p}
+spec: {targetRefs: [{group: "", kind: Service, name: v2}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: tls}
+spec: {parentRefs: [{name: web}], hostnames: [backend.example], rules: [{backendRefs: [{name: v2, port: 80}]}]}
+---
+kind: BackendTrafficPolicy
+metadata: {namespace: infra, name: limited}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: limited}]}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: limited}
+spec: {parentRefs: [{name: web}], hostnames: [limited.example], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+`
+	for _, c := range []struct {
+		kind       store.Kind
+		key        string
+		url, other string
+		// without takes away what cannot be read either.
+		without string
+	}{
+		{kind: store.HTTPRoute, key: "infra/r", url: "http://r.example/admin", other: "http://r.example/"},
+		{kind: store.HTTPRoute, key: "infra/r", url: "http://r.example/admin", without: ", rules: [{matches: [{path: {value: /admin}}]}]"},
+		{kind: store.HTTPRoute, key: "infra/r", url: "http://r.example/", without: ", rules: [{matches: [{path: {value: /admin}}]}]"},
+		{kind: store.GRPCRoute, key: "infra/g", url: "http://g.example:81/admin/m", other: "http://g.example:81/a/b"},
+		{kind: store.TLSRoute, key: "infra/t", url: "https://t.example/", other: "https://o.example/"},
+		{kind: store.ListenerSet, key: "infra/set", url: "http://set.example/", other: "http://o.example/"},
+		{kind: store.BackendTLSPolicy, key: "infra/p", url: "http://backend.example/", other: "http://o.example/"},
+		{kind: store.BackendTrafficPolicy, key: "infra/limited", url: "http://limited.example/", other: "http://o.example/"},
+	} {
+		t.Run(string(c.kind)+" "+c.url+c.without, func(t *testing.T) {
+			t.Parallel()
+			changes := resolvetest.Load(t, base+strings.Replace(objects, c.without, "", 1))
+			for _, change := range changes {
+				if change.Kind != c.kind || change.Key != c.key {
+					continue
+				}
+				store.MarkUnreadable(change.Object, "a number is too large")
+				if c.kind == store.BackendTrafficPolicy {
+					change.Object.SetAnnotations(store.WithUnknownFields(nil, []string{"spec.rateLimit"}))
+				}
+			}
+			p := Offline(changes, WithGlobalRateLimits(true))
+			if got := answered(t, p, c.url); got != "error" && got != "closed" {
+				t.Errorf("%s answers %s", c.url, got)
+			}
+			if c.other != "" {
+				if got := answered(t, p, c.other); !strings.Contains(got, "v1") {
+					t.Errorf("%s answers %s", c.other, got)
+				}
+			}
+			if r, ok := p.graph.routeStatus.Get(nil, store.KindKey(c.kind, c.key)); ok &&
+				!strings.Contains(r.Parents[0].Conditions[0].Message, "a number is too large") {
+				t.Errorf("the route reports %+v", r.Parents[0].Conditions)
+			}
+		})
+	}
+}

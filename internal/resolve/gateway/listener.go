@@ -61,6 +61,12 @@ type findings struct {
 func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway, entries []entry) []Listener {
 	for i := range entries {
 		entries[i].unsupported = unsupported(entries[i].spec)
+		if reason := entries[i].unreadable; reason != "" && entries[i].unsupported == nil {
+			entries[i].unsupported = &refs.Problem{
+				Reason:  string(gwv1.ListenerReasonUnsupportedValue),
+				Message: "the ListenerSet cannot be read; correct it, or install the definitions that belong to this version of Gatewright: " + reason,
+			}
+		}
 	}
 	conflicts := findConflicts(entries)
 	resolved := make([]Listener, 0, len(entries))

@@ -296,8 +296,8 @@ spec:
 	}
 }
 
-// The route is given other hostnames while it is in quarantine.
-func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
+// The route is given other hostnames while it is in quarantine. Its good version is served only where it was.
+func TestARouteInQuarantineIsServedWhereItWasAttached(t *testing.T) {
 	t.Parallel()
 	l := &recorder{live: true}
 	p := l.plane(t)
@@ -319,15 +319,15 @@ func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
 		Reason:  "no",
 	})
 	p.config.step()
-	put(t, p, named(3, "b.example", "/bad"))
+	put(t, p, named(3, "a.example, b.example", "/bad"))
 	p.config.step()
 	var hosts []string
 	for _, key := range p.graph.hosts.Keys(nil) {
 		if host, _ := p.graph.hosts.Get(nil, key); len(host.Rules) > 0 {
-			hosts = append(hosts, host.Domain+host.Rules[0].Match.Path.Value)
+			hosts = append(hosts, fmt.Sprint(host.Domain, host.Rules[0].Match.Path.Value, host.Rules[0].Fail != nil))
 		}
 	}
-	if !slices.Equal(hosts, []string{"b.example/good"}) {
+	if !slices.Equal(hosts, []string{"a.example/goodfalse", "b.example/badtrue"}) {
 		t.Errorf("serves %v", hosts)
 	}
 }

@@ -129,20 +129,46 @@ func matchText(m ir.Match) string {
 	return fmt.Sprintf("%+v %+v", m, cookies)
 }
 
+// Elsewhere has the rules of a version that replaces another for hostnames that it did not have: it takes no requests there that others may
+// guard.
+type Elsewhere struct {
+	// Known are the domains that it had, with the specificity of its own hostnames there.
+	Known map[ir.DomainID]int
+	Rules []Rule
+}
+
+// rulesAt are the rules for a domain of a listener.
+func (r Resolved) rulesAt(domain ir.DomainID) []Rule {
+	if r.Elsewhere == nil {
+		return r.Rules
+	}
+	if known, ok := r.Elsewhere.Known[domain]; ok && known == mostSpecific(r, domain.Listener, domain.Domain) {
+		return r.Rules
+	}
+	return r.Elsewhere.Rules
+}
+
 // InsteadOf is an earlier version that replaces a refused one. Where it does not have a match of a rule that guards something, these
-// requests are answered with an error.
+// requests are answered with an error, and so are those of the refused one for hostnames that it did not have.
 func (r Resolved) InsteadOf(refused Resolved) Resolved {
 	has := map[string]bool{}
 	for _, rule := range r.Rules {
 		has[matchText(rule.Match)] = true
 	}
-	rules := slices.Clone(r.Rules)
+	// Errors come first: where the standard leaves two matches to their order, no request passes.
+	var rules []Rule
 	for _, rule := range refused.Rules {
 		if rule.Guard() != nil && !has[matchText(rule.Match)] {
+			// Another rule of the earlier version may have the name.
+			rule.Name = fmt.Sprintf("%s/%s (rejected)%s", routeOf(rule.Name), ruleOf(rule.Name), rule.Name[strings.LastIndex(rule.Name, "/"):])
 			rules = append(rules, rule.closed())
 		}
 	}
-	r.Rules = rules
+	r.Rules = append(rules, r.Rules...)
+	r.Elsewhere = &Elsewhere{Known: map[ir.DomainID]int{}, Rules: refused.cheaply().Rules}
+	for _, domain := range r.Domains() {
+		r.Elsewhere.Known[domain] = mostSpecific(r, domain.Listener, domain.Domain)
+	}
 	return r
 }
 

@@ -66,9 +66,9 @@ func TestNoEarlierVersionIsServedWithoutAGuard(t *testing.T) {
 	for _, c := range []struct{ name, good, refused, want string }{
 		{"no guards", "/a /b", "/a /c", "/a /b"},
 		{"a guard that came later", "/a", "/a+", "none"},
-		{"a rule with a guard that came later", "/", "/ /admin+", "/ /admin-"},
-		{"a guard at another match", "/ /admin+", "/ /admins+", "/ /admin+ /admins-"},
-		{"all guarded alike, at another match", "/admin+", "/admins+", "/admin+ /admins-"},
+		{"a rule with a guard that came later", "/", "/ /admin+", "/admin- /"},
+		{"a guard at another match", "/ /admin+", "/ /admins+", "/admins- / /admin+"},
+		{"all guarded alike, at another match", "/admin+", "/admins+", "/admins- /admin+"},
 		{"a rule without a guard that is no longer there", "/ /admin/free /admin+", "/ /admin+", "none"},
 		{"another guard", "/admin*", "/admin+", "none"},
 		{"a guard that is gone", "/admin+ /", "/admin /", "/admin+ /"},

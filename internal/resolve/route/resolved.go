@@ -31,6 +31,8 @@ type Resolved struct {
 	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
+	// Elsewhere is for the hostnames that an earlier version did not have; nil for none.
+	Elsewhere *Elsewhere `json:"-"`
 	// listeners has, for each parent of the outcome, the listeners that accept the route.
 	listeners [][]ir.ListenerID
 	// uses are the backends by the rules that refer to them, and missing the Services that do not exist, as `namespace/name`, sorted.

@@ -121,7 +121,7 @@ func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []stri
 				r = r.cheaply()
 			}
 			original := mostSpecific(r, listener, domains[0])
-			for i, rule := range r.Rules {
+			for i, rule := range r.rulesAt(listener.Domain(wide)) {
 				list = append(list, candidate{
 					rule: rule, original: original, created: r.Created, name: r.Name, position: i, route: key, expressions: r.Expressions,
 				})

@@ -35,14 +35,14 @@ type action struct {
 	cookies [][]*ir.CookieMatches
 	// extensions are code of users that requests pass, nil for none.
 	extensions *ir.Extensions
-	// unchecked says that a filter cannot be resolved, so that no request may pass.
+	// unchecked says that a filter cannot be resolved, or the rule cannot be served, so that no request may pass.
 	unchecked bool
 }
 
 // rule puts an action behind a match.
 func (a action) rule(name string, match ir.Match) Rule {
 	return Rule{
-		rank: rankOf(match), Destination: a.destination,
+		rank: rankOf(match), Destination: a.destination, Unchecked: a.unchecked,
 		Rule: ir.Rule{
 			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, Policy: a.policy,
 			Extensions: a.extensions, Redirect: a.redirect, Forward: a.forward, Respond: a.respond, Fail: a.fail,

@@ -116,10 +116,19 @@ func (r Resolved) guards() map[string]*ir.RuleGuard {
 	guards := make(map[string]*ir.RuleGuard, len(r.Rules))
 	for i := range r.Rules {
 		if text := matchText(r.Rules[i].Match); guards[text] == nil {
-			guards[text] = r.Rules[i].Guard()
+			guards[text] = r.Rules[i].guard()
 		}
 	}
 	return guards
+}
+
+// guard is that of the rule, whether or not there is a backend for its requests.
+func (r Rule) guard() *ir.RuleGuard {
+	rule := r.Rule
+	if !r.Unchecked {
+		rule.Fail = nil
+	}
+	return rule.Guard()
 }
 
 // matchText is the same for equal matches.
@@ -158,7 +167,7 @@ func (r Resolved) InsteadOf(refused Resolved) Resolved {
 	// Errors come first: where the standard leaves two matches to their order, no request passes.
 	var rules []Rule
 	for _, rule := range refused.Rules {
-		if rule.Guard() != nil && !has[matchText(rule.Match)] {
+		if rule.guard() != nil && !has[matchText(rule.Match)] {
 			// Another rule of the earlier version may have the name.
 			rule.Name = fmt.Sprintf("%s/%s (rejected)%s", routeOf(rule.Name), ruleOf(rule.Name), rule.Name[strings.LastIndex(rule.Name, "/"):])
 			rules = append(rules, rule.closed())

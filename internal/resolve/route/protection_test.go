@@ -42,24 +42,24 @@ func TestNoEarlierVersionIsServedWithoutALaterPolicy(t *testing.T) {
 	}
 }
 
-// TestNoEarlierVersionIsServedWithoutAGuard compares versions rule by rule: `/a+` is a rule that guards, `/a-` one that answers an error, and
-// `/a*` one with code of users.
+// TestNoEarlierVersionIsServedWithoutAGuard compares versions rule by rule: `/a+` is a rule that guards, `/a-` one that answers an error because
+// of a filter, `/a!` one without a backend, and `/a*` one with code of users.
 func TestNoEarlierVersionIsServedWithoutAGuard(t *testing.T) {
 	t.Parallel()
 	version := func(text string) route.Resolved {
 		r := route.Resolved{Kind: "HTTPRoute", Name: ir.Name{Namespace: "a", Name: "b"}}
 		for i, field := range strings.Fields(text) {
-			path := ir.StringMatch{Kind: ir.Prefix, Value: strings.TrimRight(field, "+-*")}
+			path := ir.StringMatch{Kind: ir.Prefix, Value: strings.TrimRight(field, "+-*!")}
 			rule := ir.Rule{Name: fmt.Sprintf("HTTPRoute/a/b/%d/0", i), Match: ir.Match{Path: path}}
 			switch field[len(field)-1] {
 			case '+':
 				rule.Policy = &ir.RequestPolicy{Auth: &ir.ExternalAuth{PathPrefix: "/x"}}
-			case '-':
+			case '-', '!':
 				rule.Fail = &ir.Fail{StatusCode: 500}
 			case '*':
 				rule.Extensions = &ir.Extensions{List: []ir.Extension{{Lua: &ir.Lua{}}}}
 			}
-			r.Rules = append(r.Rules, route.Rule{Rule: rule})
+			r.Rules = append(r.Rules, route.Rule{Rule: rule, Unchecked: field[len(field)-1] == '-'})
 		}
 		return r
 	}
@@ -74,6 +74,7 @@ func TestNoEarlierVersionIsServedWithoutAGuard(t *testing.T) {
 		{"a guard that is gone", "/admin+ /", "/admin /", "/admin+ /"},
 		{"code of users that came later", "/a", "/a*", "none"},
 		{"a rule that answers an error", "/a", "/a-", "none"},
+		{"a rule without a backend", "/a", "/a!", "/a"},
 		{"one that answered an error before", "/a-", "/a+", "/a-"},
 		{"the order changed", "/a+ /b", "/b /a+ /c", "/a+ /b"},
 	} {

@@ -49,7 +49,10 @@ type Rule struct {
 	ir.Rule
 	// Destination has the settings of policies on the rule, or its route, for connections to backends; nil for none.
 	Destination *ir.DestinationLayer `json:",omitempty"`
-	rank        rank
+	// Unchecked says that the rule answers an error because it is not known what requests are to be checked for, and not for want of a
+	// backend.
+	Unchecked bool `json:",omitempty"`
+	rank      rank
 }
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.

@@ -32,6 +32,11 @@ type VirtualHost struct {
 	Flat bool
 }
 
+// ClosedHost answers every request for a domain with 500. It stands for rules that are not known, so that no wider host gets the requests.
+func ClosedHost(id HostID) VirtualHost {
+	return VirtualHost{Table: id.Table, Domain: id.Domain, Filters: []ListenerFilter{{}}}
+}
+
 // Shadow is a match that gets no requests, by the Name of its rule and that of the one that takes them.
 type Shadow struct {
 	Rule, By string

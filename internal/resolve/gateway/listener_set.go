@@ -40,6 +40,8 @@ func (h holder) set() string {
 type entry struct {
 	holder holder
 	spec   *gwv1.Listener
+	// unreadable says why only the name, the hostname, the port and the protocol are known.
+	unreadable string
 	// unsupported says what about it is not served.
 	unsupported *refs.Problem
 }
@@ -80,7 +82,7 @@ func setEntries(set *gwv1.ListenerSet) []entry {
 	entries := make([]entry, 0, len(set.Spec.Listeners))
 	for i := range set.Spec.Listeners {
 		spec := gwv1.Listener(set.Spec.Listeners[i])
-		entries = append(entries, entry{holder: h, spec: &spec})
+		entries = append(entries, entry{holder: h, spec: &spec, unreadable: store.Unreadable(set)})
 	}
 	return entries
 }

@@ -35,14 +35,14 @@ type action struct {
 	cookies [][]*ir.CookieMatches
 	// extensions are code of users that requests pass, nil for none.
 	extensions *ir.Extensions
-	// unchecked says that a filter cannot be resolved, so that no request may pass.
+	// unchecked says that a filter cannot be resolved, or the rule cannot be served, so that no request may pass.
 	unchecked bool
 }
 
 // rule puts an action behind a match.
 func (a action) rule(name string, match ir.Match) Rule {
 	return Rule{
-		rank: rankOf(match), Destination: a.destination,
+		rank: rankOf(match), Destination: a.destination, Unchecked: a.unchecked,
 		Rule: ir.Rule{
 			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, Policy: a.policy,
 			Extensions: a.extensions, Redirect: a.redirect, Forward: a.forward, Respond: a.respond, Fail: a.fail,
@@ -162,6 +162,9 @@ type resolver struct {
 func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef) (action, string) {
 	var a action
 	forward := &ir.Forward{}
+	if message := checkRepeated(filters, ""); message != "" {
+		return failing(r.from.Kind), message
+	}
 	for i, f := range filters {
 		r.problems.at.index, r.problems.at.filter = i, true
 		if message := r.filter(f, &a, forward); message != "" {
@@ -262,6 +265,8 @@ func (r *resolver) extensionRef(f gwv1.HTTPRouteFilter, a *action, forward *ir.F
 	}
 }
 
+const onBackend = " on a backend"
+
 // unservedFilter names a filter as the user wrote it.
 func unservedFilter(f gwv1.HTTPRouteFilter, where string) string {
 	if f.ExtensionRef == nil {
@@ -273,19 +278,8 @@ func unservedFilter(f gwv1.HTTPRouteFilter, where string) string {
 
 func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 	weighted := ir.WeightedBackend{Weight: weight(b.BackendRef)}
-	for _, f := range b.filters {
-		message := unservedFilter(f, " on a backend")
-		switch {
-		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
-			message = requestHeaderEdit(f.RequestHeaderModifier, &weighted.RequestHeaders, &weighted.Rewrite)
-		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
-			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
-		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
-			message = rewrite(f.URLRewrite, &weighted.Rewrite)
-		}
-		if message != "" {
-			return weighted, message
-		}
+	if message := backendFilters(b.filters, &weighted); message != "" {
+		return weighted, message
 	}
 	backend, picker, problem := backend.OfRule(r.view, r.in.Objects, r.from, b.BackendObjectReference, r.protocol)
 	if problem != nil {
@@ -304,6 +298,28 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		}
 	}
 	return weighted, ""
+}
+
+// backendFilters applies the filters of one backend.
+func backendFilters(filters []gwv1.HTTPRouteFilter, weighted *ir.WeightedBackend) string {
+	if message := checkRepeated(filters, onBackend); message != "" {
+		return message
+	}
+	for _, f := range filters {
+		message := unservedFilter(f, onBackend)
+		switch {
+		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
+			message = requestHeaderEdit(f.RequestHeaderModifier, &weighted.RequestHeaders, &weighted.Rewrite)
+		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
+			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
+		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
+			message = rewrite(f.URLRewrite, &weighted.Rewrite)
+		}
+		if message != "" {
+			return message
+		}
+	}
+	return ""
 }
 
 // weight: the standard reads no weight as 1.

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,10 +32,21 @@ func (in Inputs) closed(v *store.View, kind store.Kind, meta *metav1.ObjectMeta,
 	}
 	if kind == store.HTTPRoute || kind == store.GRPCRoute {
 		r.Attachments, r.listeners = b.attachments, b.listeners
-		everything := ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
-		r.Rules = []Rule{failing(string(kind)).rule(fmt.Sprintf("%s/%s/0/0", kind, r.Name), everything)}
+		r.Rules = in.brokenRules(v, kind, r.Name)
 	}
 	return r
+}
+
+// brokenRules closes what a route matches, or its hostnames if the matches are what makes the resolution panic.
+func (in Inputs) brokenRules(v *store.View, kind store.Kind, name ir.Name) (rules []Rule) {
+	defer func() {
+		if recover() != nil {
+			rules = []Rule{closedHostnames(string(kind), name)}
+		}
+	}()
+	route, _ := in.requestRouteOf(v, kind, name.String())
+	rules, _ = in.closedRules(route, name)
+	return rules
 }
 
 // Fail says at every parent that this generation could not be processed, and that the one before is served.

@@ -25,6 +25,8 @@ const (
 	rankRegex
 	rankPrefix
 	rankExact
+	// rankFirst is for what closes a hostname.
+	rankFirst
 )
 
 func rankOf(m ir.Match) rank {

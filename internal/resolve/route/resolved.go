@@ -31,6 +31,8 @@ type Resolved struct {
 	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
+	// Elsewhere is for the hostnames that an earlier version did not have; nil for none.
+	Elsewhere *Elsewhere `json:"-"`
 	// listeners has, for each parent of the outcome, the listeners that accept the route.
 	listeners [][]ir.ListenerID
 	// uses are the backends by the rules that refer to them, and missing the Services that do not exist, as `namespace/name`, sorted.
@@ -47,7 +49,10 @@ type Rule struct {
 	ir.Rule
 	// Destination has the settings of policies on the rule, or its route, for connections to backends; nil for none.
 	Destination *ir.DestinationLayer `json:",omitempty"`
-	rank        rank
+	// Unchecked says that the rule answers an error because it is not known what requests are to be checked for, and not for want of a
+	// backend.
+	Unchecked bool `json:",omitempty"`
+	rank      rank
 }
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.

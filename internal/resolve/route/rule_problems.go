@@ -65,7 +65,7 @@ func (w *ruleProblems) finish(r Resolved, b binding, generation int64) Resolved 
 }
 
 // failing answers every request of a rule with an error. The standard: 500 for HTTP, UNAVAILABLE for gRPC, which is what 503 means there.
-func failing(kind string) action { return action{fail: failure(kind)} }
+func failing(kind string) action { return action{fail: failure(kind), unchecked: true} }
 
 func failure(kind string) *ir.Fail {
 	if kind == string(store.GRPCRoute) {

@@ -64,6 +64,9 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
 	p.Spec, p.Serves = object.Spec, "the settings apply to the requests and backends of the targets"
 	p.Spec.PolicyTargets = v1alpha1.PolicyTargets{}
+	if limitsUnread(object) {
+		p.Spec.RateLimit = &v1alpha1.RateLimit{Global: &v1alpha1.GlobalRateLimit{}}
+	}
 	if len(p.Spec.Compressor) == 0 {
 		p.Spec.Compressor = p.Spec.Compression
 	}
@@ -80,6 +83,11 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: strings.Join(c.Problems, "; ")}
 	}
 	return p
+}
+
+// limitsUnread says that a policy has limits, and that they cannot be read: it guards its targets, and it is not known how.
+func limitsUnread(object *v1alpha1.BackendTrafficPolicy) bool {
+	return slices.Contains(store.UnknownFields(object), "spec.rateLimit")
 }
 
 // convert is what merged settings mean. One that cannot be served is left out; the policy it comes from says so.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -15,7 +16,8 @@ import (
 	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
 )
 
-// answering computes the objects once, and returns what becomes of requests, as URLs: the first backend, an error, or `closed`.
+// answering computes the objects once, and returns what becomes of requests, as URLs: the first backend, an error, `not found`, or
+// `closed`.
 func answering(t *testing.T, objects string, options ...Option) func(url string) string {
 	t.Helper()
 	options = append([]Option{WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true})}, options...)
@@ -23,18 +25,21 @@ func answering(t *testing.T, objects string, options ...Option) func(url string)
 	return func(url string) string { return answered(t, p, url) }
 }
 
-func answered(t *testing.T, p *Pipeline, url string) string {
+func answered(t *testing.T, p *Pipeline, url string, headers ...ir.Header) string {
 	t.Helper()
 	request, err := explain.ParseURL("GET", url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Headers = headers
 	config := p.Explainable()
 	config.Endpoints = nil
 	e := explain.Explain(&config, request)
 	switch {
 	case e.Result == explain.Closed:
 		return "closed"
+	case e.Status == http.StatusNotFound:
+		return "not found"
 	case e.Failed():
 		return "error"
 	case len(e.Backends) > 0:

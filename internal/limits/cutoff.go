@@ -50,5 +50,5 @@ func Find(items []Item, limit int) Cutoff {
 
 // Excludes says whether an item is beyond the cutoff.
 func (c Cutoff) Excludes(created int64, key string) bool {
-	return c.Limit > 0 && Item{Created: created, Key: key}.Compare(Item{Created: c.Created, Key: c.Key}) >= 0
+	return c.Key != "" && Item{Created: created, Key: key}.Compare(Item{Created: c.Created, Key: c.Key}) >= 0
 }

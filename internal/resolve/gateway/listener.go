@@ -61,6 +61,9 @@ type findings struct {
 func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway, entries []entry) []Listener {
 	for i := range entries {
 		entries[i].unsupported = unsupported(entries[i].spec)
+		if message := entries[i].beyond; message != "" && impossible(entries[i].spec) == nil {
+			entries[i].unsupported = &refs.Problem{Reason: string(gwv1.ListenerReasonUnsupportedValue), Message: message}
+		}
 		if reason := entries[i].unreadable; reason != "" && entries[i].unsupported == nil {
 			entries[i].unsupported = &refs.Problem{
 				Reason:  string(gwv1.ListenerReasonUnsupportedValue),

@@ -113,11 +113,11 @@ func (r Resolved) byHost(l Listener) bool {
 	return false
 }
 
-// Tables lists the route tables of listeners that routes may attach to.
+// Tables lists the route tables of listeners that routes may attach to, or that answer errors.
 func (r Resolved) Tables() []ir.TableID {
 	var tables []ir.TableID
 	for _, l := range r.Listeners {
-		if l.Attachable && !l.Table.IsZero() {
+		if l.onPort() && !l.Table.IsZero() {
 			tables = append(tables, l.Table)
 		}
 	}

@@ -27,8 +27,6 @@ type Resolved struct {
 	// Backends are the backends that it uses, sorted.
 	Backends []ir.Backend
 	Outcome  outcome.Route
-	// Refused says that no rule can be served. The rules are there, and answer errors.
-	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
 	// Elsewhere is for the hostnames that an earlier version did not have; nil for none.

@@ -39,7 +39,7 @@ func (w *ruleProblems) invalidRule(index int, message string) {
 func (w *ruleProblems) finish(r Resolved, b binding, generation int64) Resolved {
 	r.Outcome = outcome.Route{Generation: generation, Parents: b.parents}
 	refused := len(w.invalid) > 0 && len(w.invalid) == w.rules
-	r.Attachments, r.listeners, r.Refused = b.attachments, b.listeners, refused
+	r.Attachments, r.listeners = b.attachments, b.listeners
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]
 		if refused && parent.Conditions[0].State == outcome.True {

@@ -94,6 +94,8 @@ type Exceeded struct {
 	limits.Tiers
 	// Name is the limit, and What it limits.
 	Name, What string
+	// Taken are the backends of the routes within the limit, sorted: another route that uses only these takes nothing.
+	Taken []string
 }
 
 // measure is something of which a Gateway takes so much of a namespace.
@@ -121,14 +123,18 @@ func (b NamespaceBudget) Shortage(v *store.View, key string) Shortage {
 			continue
 		}
 		var items []limits.Item
-		for _, r := range b.byAge(v, key) {
+		routes := b.byAge(v, key)
+		for _, r := range routes {
 			items = append(items, r.item(m.weigh(r)))
 		}
-		tiers := limits.Tiers{Closed: limits.Share(items, m.limit)}
+		e := Exceeded{Tiers: limits.Tiers{Closed: limits.Share(items, m.limit)}, Name: m.name, What: m.what}
 		if m.closed {
-			tiers = limits.Tier(items, m.limit)
+			e.Tiers = limits.Tier(items, m.limit)
 		}
-		all = append(all, Exceeded{Tiers: tiers, Name: m.name, What: m.what})
+		if m.name == limits.NameBackends {
+			e.Taken = takenBackends(e.Closed, routes, key)
+		}
+		all = append(all, e)
 	}
 	return all
 }
@@ -138,11 +144,25 @@ func (s Shortage) of(r Resolved, key string) (Exceeded, limits.Place) {
 	var first Exceeded
 	worst := limits.Served
 	for _, e := range s {
-		if place := e.Of(r.item(weighs(e.Name, key)(r))); place > worst {
+		if place := e.Of(r.item(e.weigh(r, key))); place > worst {
 			first, worst = e, place
 		}
 	}
 	return first, worst
+}
+
+// weigh is how much of the limit a route takes beside those within it.
+func (e Exceeded) weigh(r Resolved, key string) int {
+	if e.Name != limits.NameBackends {
+		return weighs(e.Name, key)(r)
+	}
+	count := 0
+	for _, name := range r.BackendsByNamespace()[key] {
+		if _, taken := slices.BinarySearch(e.Taken, name); !taken {
+			count++
+		}
+	}
+	return count
 }
 
 // weighs is how much of a limit a route takes.
@@ -153,8 +173,6 @@ func weighs(name, key string) func(Resolved) int {
 			return r.RulesByNamespace()[key]
 		case limits.NameNamespaceExpressions:
 			return r.ExpressionsByNamespace()[key]
-		case limits.NameBackends:
-			return len(r.BackendsByNamespace()[key])
 		default:
 			return 1
 		}
@@ -171,6 +189,17 @@ func newBackends(key string) func(Resolved) int {
 		}
 		return len(seen) - before
 	}
+}
+
+// takenBackends are those of the routes before the first that there is no room for.
+func takenBackends(closed limits.Shares, routes []Resolved, key string) []string {
+	var taken []string
+	for _, r := range routes {
+		if !closed.Excludes(r.item(1)) {
+			taken = append(taken, r.BackendsByNamespace()[key]...)
+		}
+	}
+	return unique(taken)
 }
 
 func (b NamespaceBudget) byAge(v *store.View, key string) []Resolved {

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ var kind = attach.Kind[Spec]{
 }
 
 // Kind is how BackendTrafficPolicies are inherited.
-var Kind = inherit.Kind[Spec]{Kind: kind, Resolve: resolve, Convert: convert}
+var Kind = inherit.Kind[Spec]{Kind: kind, Resolve: resolve, Convert: convert, Broken: broken}
 
 func at(levels []attach.Level, names []string) []attach.Setting[Spec] {
 	settings := attach.Fields[Spec](names...)
@@ -81,6 +82,22 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	c.Accept(refs.UnknownFields(object))
 	if len(c.Problems) > 0 && p.Accepted == nil {
 		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: strings.Join(c.Problems, "; ")}
+	}
+	return p
+}
+
+// broken is a policy whose resolution panicked: what it was last. If its limits were others then, or there is no last one, no request of
+// its targets passes. Its other settings guard nothing.
+func broken(v *store.View, objects *store.Objects, key string, last attach.Policy[Spec]) attach.Policy[Spec] {
+	object, ok := objects.BackendTrafficPolicies.Get(v, key)
+	if !ok {
+		return last
+	}
+	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
+	p.Spec, p.Serves = last.Spec, last.Serves
+	if limits := object.Spec.RateLimit; limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
+		// A rule that is none fails closed.
+		p.Spec.RateLimit = &v1alpha1.RateLimit{Global: &v1alpha1.GlobalRateLimit{Rules: []v1alpha1.RateLimitRule{{}}}}
 	}
 	return p
 }

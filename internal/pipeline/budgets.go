@@ -13,7 +13,7 @@ import (
 type budgets struct {
 	repeats *store.TableOf[ir.ListenerID, limits.Tiers]
 	byWild  *store.IndexOf[ir.ListenerID, route.Resolved]
-	// listeners are those with routes whose rules are not repeated as they are, and hosts those that have no room for a route.
+	// listeners are those with routes whose rules are not repeated as they are, and hosts those that have no room for a route, or close one.
 	listeners *store.Index[limits.Tiers]
 	hosts     *store.Index[ir.VirtualHost]
 }
@@ -59,6 +59,12 @@ func (g *graph) noticeBudgets(all notices) {
 				"requests of this route for hostname %s are answered 500: the routes of the hostname may have %d rules and regular expressions of "+
 					"%d instructions together, and those of this namespace have more than its share; use fewer, or ask the operator for more "+
 					"(limits hostRules and hostExpressions)", host.Domain, g.objects.Limits.HostRules, g.objects.Limits.HostExpressions))
+		}
+		for _, name := range host.ClosedBeside {
+			kind, own := store.SplitKindKey(name)
+			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
+				"requests of this route for hostname %s are answered 500: nothing is known of the rules of another route of this namespace for the "+
+					"hostname, and some of these requests may be meant for it; correct that route", host.Domain))
 		}
 	}
 }

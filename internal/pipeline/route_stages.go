@@ -111,7 +111,7 @@ func (g *graph) addVirtualHostStages(
 	g.budgets.hosts = store.NewIndex(
 		hosts.Table,
 		"virtual host.beyond",
-		func(_ string, h ir.VirtualHost) []string { return some(len(h.Beyond) > 0) },
+		func(_ string, h ir.VirtualHost) []string { return some(len(h.Beyond)+len(h.ClosedBeside) > 0) },
 	)
 	return hosts
 }

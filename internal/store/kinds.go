@@ -138,8 +138,10 @@ var (
 // What is left of an object that cannot be read, so that it keeps its requests and reports it.
 var (
 	routeParts        = []string{"parentRefs", "useDefaultGateways", "hostnames"}
-	requestRouteParts = []string{"parentRefs", "useDefaultGateways", "hostnames", "rules[].matches"}
 	listenerSetParts  = []string{"parentRef", "listeners[].name", "listeners[].hostname", "listeners[].port", "listeners[].protocol"}
+	requestRouteParts = []string{
+		"parentRefs", "useDefaultGateways", "hostnames", "rules[].matches", "rules[].filters[].type", "rules[].filters[].extensionRef",
+	}
 )
 
 // Kinds describes every kind that is watched. A new leader writes statuses in this order: the few objects that many wait for come first.

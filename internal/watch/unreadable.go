@@ -32,7 +32,12 @@ func kept(paths []string, object json.RawMessage) json.RawMessage {
 	}
 	for list, fields := range inside {
 		var elements []json.RawMessage
-		if json.Unmarshal(all[list], &elements) != nil {
+		switch value, ok := all[list]; {
+		case !ok:
+			continue
+		case json.Unmarshal(value, &elements) != nil:
+			// What is in it is not known, which is not the same as nothing.
+			left[list] = value
 			continue
 		}
 		for i, element := range elements {

@@ -31,8 +31,6 @@ type action struct {
 	destination *ir.DestinationLayer
 	// credential is added to requests, nil for none.
 	credential *ir.InjectedCredential
-	// cookies are further conditions of the rule, of which a request must meet one in each list.
-	cookies [][]*ir.CookieMatches
 	// extensions are code of users that requests pass, nil for none.
 	extensions *ir.Extensions
 	// unchecked says that a filter cannot be resolved, or the rule cannot be served, so that no request may pass.
@@ -85,7 +83,11 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 	rules := make([]Rule, 0, len(served))
 	for i, m := range served {
 		numbered := fmt.Sprintf("%s/%d", name, i)
-		rules = append(rules, a.rule(numbered, m))
+		placed := a.rule(numbered, m)
+		if rule.wide {
+			placed = placed.at(placed.rank.first())
+		}
+		rules = append(rules, placed)
 		if preflight.policy != nil && a.forward != nil && m.Method != "" && m.Method != ir.MethodOptions {
 			rules = append(rules, preflight.rule(numbered, m.OfPreflight()))
 		}

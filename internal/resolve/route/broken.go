@@ -45,7 +45,7 @@ func (in Inputs) brokenRules(v *store.View, kind store.Kind, name ir.Name) (rule
 		}
 	}()
 	route, _ := in.requestRouteOf(v, kind, name.String())
-	rules, _ = in.closedRules(route, name)
+	rules, _ = in.closedRules(v, route, name)
 	return rules
 }
 

@@ -20,8 +20,8 @@ func (r Rule) closed() Rule {
 		match.Cookies = &ir.CookieMatches{List: anyExpression(match.Cookies.List)}
 	}
 	closed := failing(string(kind)).rule(r.Name, match)
-	closed.rank = r.rank
-	return closed
+	closed.Rest = r.Rest
+	return closed.at(r.rank)
 }
 
 // anyExpression has every value meet the conditions that are regular expressions.

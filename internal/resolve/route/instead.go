@@ -194,7 +194,9 @@ func (r Resolved) On(current Resolved, gateway string) Resolved {
 func (r Resolved) Closed() Resolved {
 	rules := make([]Rule, 0, len(r.Rules))
 	for _, rule := range r.Rules {
-		rules = append(rules, failing(r.Kind).rule(rule.Name, rule.Match))
+		closed := failing(r.Kind).rule(rule.Name, rule.Match)
+		closed.Rest = rule.Rest
+		rules = append(rules, closed.at(rule.rank))
 	}
 	r.Rules, r.Backends = rules, nil
 	return r
@@ -204,38 +206,15 @@ func (r Resolved) Closed() Resolved {
 func (r Resolved) Widened() Resolved {
 	rules := make([]Rule, 0, len(r.Rules))
 	for _, rule := range r.Rules {
-		path := rule.Match.Path
-		if path.Kind == ir.Regex {
-			path.Value = literalBeginning(strings.TrimPrefix(path.Value, "^"))
-		}
-		if plain := path.Value[:plainLength(path.Value)]; path.Kind == ir.Regex || plain != path.Value {
-			// A prefix has whole segments.
-			path = ir.StringMatch{Kind: ir.Prefix, Value: "/"}
-			if end := strings.LastIndex(plain, "/"); end > 0 {
-				path.Value = plain[:end]
-			}
-		}
-		wide := failing(r.Kind).rule(rule.Name, ir.Match{Path: path, GRPC: rule.Match.GRPC})
-		wide.rank = rule.rank
-		rules = append(rules, wide)
+		wide := failing(r.Kind).rule(rule.Name, ir.Match{Path: rule.Match.Path.Widened(), GRPC: rule.Match.GRPC})
+		wide.Rest = rule.Rest
+		rules = append(rules, wide.at(rule.rank))
 	}
 	r.Rules, r.Backends, r.Expressions = rules, nil, 0
 	return r
 }
 
-// plainLength is how much of a path has only characters that are the same everywhere.
-func plainLength(path string) int {
-	end := strings.IndexFunc(path, func(c rune) bool {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		return !letter && !strings.ContainsRune("/-._~", c)
-	})
-	if end < 0 {
-		return len(path)
-	}
-	return end
-}
-
-// ClosedHostnames is the route with an error for every request for its hostnames.
+// ClosedHostnames is the route with an error for every request for its hostnames that no rule of another namespace matches.
 func (r Resolved) ClosedHostnames() Resolved {
 	r.Rules, r.Backends, r.Expressions = []Rule{closedHostnames(r.Kind, r.Name)}, nil, 0
 	return r
@@ -269,7 +248,7 @@ func Decode(text []byte) (Resolved, error) {
 		return Resolved{}, fmt.Errorf("decode a route: %w", err)
 	}
 	for i := range r.Rules {
-		r.Rules[i].rank = rankOf(r.Rules[i].Match)
+		r.Rules[i] = r.Rules[i].placed()
 	}
 	return r, nil
 }

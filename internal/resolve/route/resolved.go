@@ -50,7 +50,12 @@ type Rule struct {
 	// Unchecked says that the rule answers an error because it is not known what requests are to be checked for, and not for want of a
 	// backend.
 	Unchecked bool `json:",omitempty"`
-	rank      rank
+	// Rest says that the rule stands for rules that are not known. It answers an error for all requests for its hostnames that no rule of
+	// another namespace matches.
+	Rest bool `json:",omitempty"`
+	// Place is set if that is not the place of its match, for another replica to read.
+	Place *Place `json:",omitempty"`
+	rank  rank
 }
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.

@@ -107,22 +107,6 @@ func (e *expressions) meantSegments(segments []string) string {
 
 // beginsAs is an expression for what begins as every text that an expression could match, of which it keeps so many characters.
 func beginsAs(expression string, longest int) string {
-	literal := literalBeginning(strings.TrimPrefix(expression, "^"))
+	literal := ir.LiteralBeginning(expression)
 	return regexp.QuoteMeta(literal[:min(len(literal), longest)]) + ".*"
-}
-
-// literalBeginning is what every text begins with that an expression could match, as far as that is plain to see.
-func literalBeginning(expression string) string {
-	if strings.Contains(expression, "|") {
-		return ""
-	}
-	end := strings.IndexFunc(expression, func(c rune) bool { return strings.ContainsRune(`\.+*?()[]{}^$`, c) || c > '~' || c <= ' ' })
-	if end < 0 {
-		return expression
-	}
-	if end > 0 && strings.ContainsRune("*?{", rune(expression[end])) {
-		// The character before may be missing.
-		end--
-	}
-	return expression[:end]
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/expression"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (in Inputs) unreadable(v *store.View, route requestRoute, reason string) Re
 	w := &ruleProblems{rules: 1}
 	w.invalid = []string{notReadable(reason) + fmt.Sprintf("; until then its requests are answered %d", failure(kind).StatusCode)}
 	resolved := Resolved{Kind: kind, Name: name, Created: route.meta.CreationTimestamp.Unix()}
-	resolved.Rules, resolved.Expressions = in.closedRules(route, name)
+	resolved.Rules, resolved.Expressions = in.closedRules(v, route, name)
 	return w.finish(resolved, b, route.meta.Generation)
 }
 
@@ -31,10 +32,12 @@ func notReadable(reason string) string {
 }
 
 // closedRules are errors for all requests that the matches of a route may mean, or for all of its hostnames if there are no rules.
-func (in Inputs) closedRules(route requestRoute, name ir.Name) (rules []Rule, size int) {
+func (in Inputs) closedRules(v *store.View, route requestRoute, name ir.Name) (rules []Rule, size int) {
 	kind := string(route.kind)
+	from := refs.Origin{Kind: kind, Namespace: name.Namespace}
 	e := expressions{expression.Budget{Limits: in.Objects.Limits}}
 	for i, rule := range route.rules {
+		rule, _ = in.withConditions(v, from, rule)
 		for j, m := range rule.matches {
 			before := e
 			if checkMatch(m, &e) != "" {
@@ -45,7 +48,11 @@ func (in Inputs) closedRules(route requestRoute, name ir.Name) (rules []Rule, si
 				}
 				m = wide
 			}
-			rules = append(rules, failing(kind).rule(fmt.Sprintf("%s/%s/%d/%d", kind, name, i, j), m))
+			closed := failing(kind).rule(fmt.Sprintf("%s/%s/%d/%d", kind, name, i, j), m)
+			if rule.wide {
+				closed = closed.at(closed.rank.first())
+			}
+			rules = append(rules, closed)
 		}
 	}
 	if len(route.rules) == 0 {
@@ -54,12 +61,12 @@ func (in Inputs) closedRules(route requestRoute, name ir.Name) (rules []Rule, si
 	return rules, e.Size()
 }
 
-// closedHostnames answers every request for the hostnames of a route of which nothing else is known, before all other rules.
+// closedHostnames closes the hostnames of a route of which nothing else is known: see [Rule.Rest].
 func closedHostnames(kind string, name ir.Name) Rule {
 	everything := ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
 	rule := failing(kind).rule(fmt.Sprintf("%s/%s/0/0", kind, name), everything)
-	rule.rank.kind = rankFirst
-	return rule
+	rule.Rest = true
+	return rule.at(rank{kind: rankLast})
 }
 
 // requestRouteOf is a route for single requests as it is resolved.

@@ -11,13 +11,13 @@ import (
 )
 
 // Broken is what a route is whose resolution panicked: what it was last, and its parents are told. One that was nothing before, or before a
-// restart, answers an error, so that no wider route takes its requests.
+// restart, answers an error, so that no wider route takes its requests. So does one that guarded its requests otherwise before.
 func Broken(v *store.View, in Inputs, kind store.Kind, key string, last Resolved, reason string) Resolved {
 	meta, s, ok := in.subjectOf(v, kind, key)
 	if !ok {
 		return Resolved{}
 	}
-	if last.Name.Name == "" {
+	if last.Name.Name == "" || !in.guardsAsBefore(v, kind, key, last) {
 		last = in.closed(v, kind, meta, s)
 	}
 	return last.Fail(meta.Generation, reason)

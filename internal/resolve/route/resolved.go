@@ -40,6 +40,8 @@ type Resolved struct {
 	imports []string
 	// rejected are the rules that policies on the route reject.
 	rejected []Rejected
+	// guarded is a digest of what guards its requests, see [Inputs.guardsOf].
+	guarded uint64
 }
 
 // Rule is one match of one rule, with what precedence needs to know.

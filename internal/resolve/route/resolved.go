@@ -96,6 +96,22 @@ func (r Resolved) Listeners() []ir.ListenerID {
 	return list
 }
 
+// NotAccepted are the listeners that the route attaches to only to answer errors: no parent with them accepts it.
+func (r Resolved) NotAccepted() []ir.ListenerID {
+	refused := func(p outcome.Parent) bool { return len(p.Conditions) == 0 || p.Conditions[0].State != outcome.True }
+	if !slices.ContainsFunc(r.Outcome.Parents, refused) {
+		return nil
+	}
+	return slices.DeleteFunc(r.Listeners(), func(id ir.ListenerID) bool {
+		for i, listeners := range r.listeners {
+			if !refused(r.Outcome.Parents[i]) && slices.Contains(listeners, id) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // Domains are the domains of listeners the route has rules for, each once.
 func (r Resolved) Domains() []ir.DomainID {
 	var list []ir.DomainID

@@ -38,6 +38,9 @@ func TestNoRequestLosesItsGuard(t *testing.T) {
 		d := damage{Generator: fuzzobjects.New(*guardSeed, uint64(n))}
 		d.objects = d.Guarded()
 		before, after := damages[kind](&d)
+		if grown := after.grown(before); grown != "" && !strings.HasPrefix(kind, "panic") {
+			t.Errorf("set %d of seed %d, %s: %s: %s", n, *guardSeed, kind, d.what, grown)
+		}
 		for _, request := range guardRequests() {
 			was, is := before.protection(request), after.protection(request)
 			if !was.guarded() {
@@ -47,9 +50,9 @@ func TestNoRequestLosesItsGuard(t *testing.T) {
 			switch {
 			case !is.passes:
 				closed[kind]++
-			case !is.covers(was) && !after.leftOut(was, is) && !after.kept(request, was, is):
-				t.Errorf("set %d of seed %d, %s: %s: http://%s%s %v was answered by %s, and is answered by %s",
-					n, *guardSeed, kind, d.what, request.Host, request.Path, request.Headers, was, is)
+			case !is.covers(was) && !after.leftOut(was, is) && !after.leftOutListener(d.objects, request) && !after.kept(request, was, is):
+				t.Errorf("set %d of seed %d, %s: %s: %s:%d%s %v was answered by %s, and is answered by %s",
+					n, *guardSeed, kind, d.what, request.Host, request.Port, request.Path, request.Headers, was, is)
 			}
 		}
 	}
@@ -65,9 +68,11 @@ func guardRequests() []explain.Request {
 	var all []explain.Request
 	for _, host := range []string{"a.example.com", "b.example.com", "x.b.example.com", "x.example.com", "other.org", "x.org"} {
 		for _, path := range []string{"/", "/a", "/a/b", "/a/x", "/admin", "/admin/x", "/z", "/zzz", "/else"} {
-			all = append(all,
-				explain.Request{Method: "GET", Port: 80, Host: host, Path: path},
-				explain.Request{Method: "GET", Port: 80, Host: host, Path: path, Headers: []ir.Header{{Name: "x-a", Value: "1"}}})
+			for _, headers := range [][]ir.Header{nil, {{Name: "x-a", Value: "1"}}, {{Name: "cookie", Value: "role=staff"}}} {
+				all = append(all,
+					explain.Request{Method: "GET", Port: 80, Host: host, Path: path, Headers: headers},
+					explain.Request{Method: "GET", Port: 443, TLS: true, ServerName: host, HTTP2: true, Host: host, Path: path, Headers: headers})
+			}
 		}
 	}
 	return all
@@ -77,9 +82,13 @@ func guardRequests() []explain.Request {
 type view struct {
 	config explain.Config
 	routes map[string]route.Resolved
-	// live is what proxies did before they rejected the route of that key, nil if they did not reject any.
-	live     *view
-	rejected string
+	// leftOutSets are the ListenerSets that there is no room for even if they only keep their hostnames.
+	leftOutSets []string
+	// moved says that the earlier version is where it was, and not where the route is today.
+	moved bool
+	// live is what proxies did before a version of the route of that key failed, so that an earlier one is served; nil for none.
+	live    *view
+	earlier string
 }
 
 func viewOf(p *Pipeline) view {
@@ -88,7 +97,40 @@ func viewOf(p *Pipeline) view {
 	for _, key := range p.graph.routes.Keys(nil) {
 		v.routes[key], _ = p.graph.routes.Get(nil, key)
 	}
+	for _, key := range p.graph.gateways.Keys(nil) {
+		gw, _ := p.graph.gateways.Get(nil, key)
+		for _, set := range gw.Sets {
+			if strings.Contains(set.Accepted.Message, "is left out") {
+				v.leftOutSets = append(v.leftOutSets, set.Key)
+			}
+		}
+	}
 	return v
+}
+
+// grown says which route is where it was not before. What fails never takes requests from others.
+func (v view) grown(before view) string {
+	for _, key := range slices.Sorted(maps.Keys(v.routes)) {
+		r, was := v.routes[key], before.routes[key]
+		domains := was.Domains()
+		for _, domain := range r.Domains() {
+			if !slices.Contains(domains, domain) {
+				return fmt.Sprintf("%s is served for %s, and was not before", key, domain)
+			}
+		}
+	}
+	return ""
+}
+
+// leftOutListener says whether a request is for a listener that is left out, of a namespace that has twice as many as there is room for.
+func (v view) leftOutListener(objects []store.Change, request explain.Request) bool {
+	return slices.ContainsFunc(objects, func(c store.Change) bool {
+		set, ok := c.Object.(*gwv1.ListenerSet)
+		return ok && slices.Contains(v.leftOutSets, c.Key) && slices.ContainsFunc(set.Spec.Listeners, func(l gwv1.ListenerEntry) bool {
+			domain, wild := strings.CutPrefix(string(*l.Hostname), "*")
+			return l.Port == request.Port && (domain == request.Host || wild && strings.HasSuffix(request.Host, domain))
+		})
+	})
 }
 
 // protection is what stands between a request and its backend.
@@ -120,7 +162,7 @@ func (p protection) String() string {
 func (v view) protection(request explain.Request) protection {
 	e := explain.Explain(&v.config, request)
 	for id := range v.config.Hosts {
-		if id.Domain != e.Host || id.Table.Gateway != e.Gateway {
+		if id.Domain != e.Host || id.Table.Gateway != e.Gateway || id.Table.Port != request.Port {
 			continue
 		}
 		host := v.config.Hosts[id]
@@ -170,7 +212,8 @@ func (p protection) covers(before protection) bool {
 	})
 }
 
-// leftOut says whether the route of a request is left out, being more than twice beyond a limit, and a route of another namespace answers.
+// leftOut says whether the route of a request is left out, being more than twice beyond a limit, or nothing of its rules is known, and a
+// route of another namespace answers.
 func (v view) leftOut(was, is protection) bool {
 	kind, name, _ := route.ObjectOf(was.rule)
 	_, other, _ := route.ObjectOf(is.rule)
@@ -179,12 +222,19 @@ func (v view) leftOut(was, is protection) bool {
 		return false
 	}
 	full := slices.ContainsFunc(is.host.Rules, func(r ir.Rule) bool { return r.Name == "beyond limits" })
-	return full || len(v.routes[store.KindKey(kind, name)].Attachments) == 0
+	r := v.routes[store.KindKey(kind, name)]
+	return full || len(r.Attachments) == 0 ||
+		slices.ContainsFunc(r.At(is.host.Table.Gateway).Rules, func(rule route.Rule) bool { return rule.Rest })
 }
 
-// kept says whether an earlier version of the rejected route still answers a request that is to be that of another route.
+// kept says whether an earlier version of a route still answers a request that is to be that of another route, or does not keep routes of
+// the other kind away yet.
 func (v view) kept(request explain.Request, was, is protection) bool {
-	if v.live == nil || strings.HasPrefix(was.rule, v.rejected+"/") || !strings.HasPrefix(is.rule, v.rejected+"/") {
+	own := strings.HasPrefix(was.rule, v.earlier+"/")
+	if v.moved && !own && strings.HasPrefix(was.rule, "HTTPRoute/") && strings.HasPrefix(is.rule, "GRPCRoute/") {
+		return true
+	}
+	if v.live == nil || own || !strings.HasPrefix(is.rule, v.earlier+"/") {
 		return false
 	}
 	live := v.live.protection(request)
@@ -208,13 +258,15 @@ var damages = map[string]func(*damage) (before, after view){
 		return d.edit(store.Gateway, d.breakGateway)
 	},
 	"make unreadable": func(d *damage) (before, after view) {
-		kinds := slices.DeleteFunc([]store.Kind{store.HTTPRoute, store.HTTPRoute, store.ListenerSet, store.SecurityPolicy},
-			func(kind store.Kind) bool { return !d.has(kind) })
+		kinds := slices.DeleteFunc([]store.Kind{
+			store.HTTPRoute, store.HTTPRoute, store.GRPCRoute, store.ListenerSet, store.SecurityPolicy, store.HTTPRouteFilter,
+		}, func(kind store.Kind) bool { return !d.has(kind) })
 		return d.edit(kinds[d.IntN(len(kinds))], d.makeUnreadable)
 	},
 	"delete what is referred to": (*damage).remove,
 	"exceed a limit":             (*damage).exceed,
 	"panic":                      (*damage).panic,
+	"panic later":                (*damage).panicLater,
 	"reject by a proxy":          (*damage).reject,
 }
 
@@ -319,11 +371,22 @@ func (d *damage) makeUnreadable(object store.Object) {
 	switch o := object.(type) {
 	case *gwv1.HTTPRoute:
 		for i := range o.Spec.Rules {
-			o.Spec.Rules[i] = gwv1.HTTPRouteRule{Matches: o.Spec.Rules[i].Matches}
+			rule := gwv1.HTTPRouteRule{Matches: o.Spec.Rules[i].Matches}
+			for _, f := range o.Spec.Rules[i].Filters {
+				rule.Filters = append(rule.Filters, gwv1.HTTPRouteFilter{Type: f.Type, ExtensionRef: f.ExtensionRef})
+			}
+			o.Spec.Rules[i] = rule
 		}
 		if d.IntN(3) == 0 {
 			d.what, o.Spec.Rules = "nothing of its rules can be read", nil
 		}
+	case *gwv1.GRPCRoute:
+		for i := range o.Spec.Rules {
+			o.Spec.Rules[i] = gwv1.GRPCRouteRule{Matches: o.Spec.Rules[i].Matches}
+		}
+	case *v1alpha1.HTTPRouteFilter:
+		o.Annotations = store.WithUnknownFields(nil, []string{"spec.matches"})
+		o.Spec.Matches = nil
 	case *gwv1.ListenerSet:
 		for i, l := range o.Spec.Listeners {
 			o.Spec.Listeners[i] = gwv1.ListenerEntry{Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol}
@@ -333,10 +396,10 @@ func (d *damage) makeUnreadable(object store.Object) {
 	}
 }
 
-// remove deletes a Service or an Extension.
+// remove deletes a Service, an Extension or an HTTPRouteFilter.
 func (d *damage) remove() (before, after view) {
 	before = viewOf(d.compute(d.objects))
-	kinds := []store.Kind{store.Service, store.Service, store.Extension}
+	kinds := []store.Kind{store.Service, store.Service, store.Extension, store.HTTPRouteFilter}
 	i := d.choose(kinds[d.IntN(len(kinds))])
 	d.what = fmt.Sprintf("%s %s is gone", d.objects[i].Kind, d.objects[i].Key)
 	return before, viewOf(d.compute(slices.Delete(slices.Clone(d.objects), i, i+1)))
@@ -347,8 +410,8 @@ func (d *damage) exceed() (before, after view) {
 	set := limits.Defaults()
 	name := []string{
 		limits.NameHostRules, limits.NameHostExpressions, limits.NameRoutes, limits.NameRules, limits.NameNamespaceExpressions,
-		limits.NameBackends, limits.NameRepeatedRules,
-	}[d.IntN(7)]
+		limits.NameBackends, limits.NameRepeatedRules, limits.NameListeners, limits.NameNamespaceListeners,
+	}[d.IntN(9)]
 	limit := 1 + d.IntN(8)
 	if strings.Contains(strings.ToLower(name), "expressions") {
 		limit *= 4
@@ -381,6 +444,41 @@ func (d *damage) panic() (before, after view) {
 	})))
 }
 
+// panicLater has the stage of a route panic for a new version.
+func (d *damage) panicLater() (before, after view) {
+	old, _ := d.objects[d.choose(store.HTTPRoute)].Object.(*gwv1.HTTPRoute)
+	fresh := d.GuardedRoute(old.Namespace, old.Name)
+	fresh.Generation, fresh.CreationTimestamp = old.Generation+1, old.CreationTimestamp
+	if d.coin() {
+		// Only the filters change.
+		spec := old.DeepCopy().Spec
+		spec.Rules[0].Filters = append(spec.Rules[0].Filters, fresh.Spec.Rules[0].Filters...)
+		fresh.Spec = spec
+	}
+	change := store.Change{Kind: store.HTTPRoute, Key: store.KeyOf(fresh), Object: fresh}
+	d.what = "a new version of HTTPRoute " + change.Key
+	before = viewOf(d.compute(append(slices.Clone(d.objects), change)))
+	broken := false
+	p := New(discardAll(), prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), WithFault(func(at, of string) {
+		if broken && at == stageRoute && of == store.KindKey(store.HTTPRoute, change.Key) {
+			panic("made to")
+		}
+	}))
+	for _, c := range d.objects {
+		p.Put(c)
+	}
+	p.Start()
+	live := viewOf(p)
+	broken = true
+	p.Put(change)
+	p.config.step()
+	after = viewOf(p)
+	after.live, after.earlier, after.moved = &live, store.KindKey(store.HTTPRoute, change.Key), true
+	return before, after
+}
+
+func (d *damage) coin() bool { return d.IntN(2) == 0 }
+
 // reject has proxies reject a new version of a route, and what is served instead of it, up to four times.
 func (d *damage) reject() (before, after view) {
 	l := &recorder{live: true, offers: map[string][]byte{}}
@@ -412,7 +510,7 @@ func (d *damage) reject() (before, after view) {
 	}
 	d.what = fmt.Sprintf("%s, %d times", key, times)
 	after = viewOf(p)
-	after.live, after.rejected = &live, key
+	after.live, after.earlier = &live, key
 	return before, after
 }
 

@@ -78,7 +78,9 @@ func (w Generator) Guarded() []store.Change {
 func (w Generator) guardedGateway() *gwv1.Gateway {
 	gw := &gwv1.Gateway{ObjectMeta: w.meta("infra", "one"), Spec: gwv1.GatewaySpec{GatewayClassName: "ours"}}
 	gw.Spec.AllowedListeners = &gwv1.AllowedListeners{Namespaces: &gwv1.ListenerNamespaces{From: new(gwv1.NamespacesFromAll)}}
-	gw.Spec.Listeners = []gwv1.Listener{w.guardedListener("l0", "", gwv1.HTTPProtocolType), w.guardedListener("s0", "", gwv1.HTTPSProtocolType)}
+	gw.Spec.Listeners = []gwv1.Listener{
+		w.guardedListener("l0", "", gwv1.HTTPProtocolType), w.guardedListener("s0", "", gwv1.HTTPSProtocolType),
+	}
 	gw.Spec.Listeners[0].Filters, gw.Spec.Listeners[1].Filters = nil, nil
 	seen := map[gwv1.Hostname]bool{}
 	for i := range w.IntN(4) {

@@ -284,14 +284,14 @@ spec: {parentRefs: [{name: web, namespace: infra}], hostnames: [s.example]}
 		if got := answered(t, p, "http://other.example/"); !strings.Contains(got, "b/own") {
 			t.Errorf("another hostname answers %s", got)
 		}
-		told := notices{}
-		p.graph.noticeBudgets(told)
+		reported := notices{}
+		p.graph.noticeBudgets(reported)
 		for _, name := range []string{"a/r1", "a/r2"} {
-			if _, ok := told[notice{subject{store.HTTPRoute, name}, "infra/web"}]; !ok {
+			if _, ok := reported[notice{subject{store.HTTPRoute, name}, "infra/web"}]; !ok {
 				t.Errorf("HTTPRoute %s does not say why it answers errors", name)
 			}
 		}
-		if _, ok := told[notice{subject{store.HTTPRoute, "b/admin"}, "infra/web"}]; ok {
+		if _, ok := reported[notice{subject{store.HTTPRoute, "b/admin"}, "infra/web"}]; ok {
 			t.Error("the route of another namespace says that it answers errors")
 		}
 	}

@@ -459,11 +459,12 @@ func (d *damage) panicLater() (before, after view) {
 	d.what = "a new version of HTTPRoute " + change.Key
 	before = viewOf(d.compute(append(slices.Clone(d.objects), change)))
 	broken := false
-	p := New(discardAll(), prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), WithFault(func(at, of string) {
+	fault := WithFault(func(at, of string) {
 		if broken && at == stageRoute && of == store.KindKey(store.HTTPRoute, change.Key) {
 			panic("made to")
 		}
-	}))
+	})
+	p := New(discardAll(), prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), fault)
 	for _, c := range d.objects {
 		p.Put(c)
 	}

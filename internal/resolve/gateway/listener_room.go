@@ -27,7 +27,8 @@ func newListenerRoom(l limits.Limits, gateways int, sets []*gwv1.ListenerSet) li
 		items = append(items, item)
 		byNamespace[set.Namespace] = append(byNamespace[set.Namespace], item)
 	}
-	room := listenerRoom{limits: l, all: limits.Tiers{Closed: limits.Share(items, max(0, l.Listeners-gateways))}, own: map[string]limits.Tiers{}}
+	room := listenerRoom{limits: l, own: map[string]limits.Tiers{}}
+	room.all.Closed = limits.Share(items, max(0, l.Listeners-gateways))
 	room.all.LeftOut = limits.Share(slices.DeleteFunc(items, func(i limits.Item) bool { return !room.all.Closed.Excludes(i) }), l.Listeners)
 	for namespace, own := range byNamespace {
 		room.own[namespace] = limits.Tier(own, l.NamespaceListeners)

@@ -31,6 +31,8 @@ FUZZTIME ?= 30s
 SETS ?= 0
 SEED ?= 1
 FIRST ?= 0
+# Sets of objects that are damaged to see whether a request loses its guard.
+GUARDS ?= 10000
 # Sets of rules to be asked as lists and as trees.
 TREES ?= 300
 
@@ -233,8 +235,9 @@ scale: $(CLUSTER) ## Measure 100,000 routes, 1,000 proxies and hosts with many r
 howmany = $(if $(filter-out 0,$(SETS)),-sets=$(SETS),-fuzztime=$(FUZZTIME))
 
 .PHONY: fuzz
-fuzz: $(GOTESTSUM) $(CLUSTER) ## Run each fuzz test for FUZZTIME=30s, then generated objects against a live Envoy (SETS, SEED, FIRST, TREES)
+fuzz: $(GOTESTSUM) $(CLUSTER) ## Run fuzz tests for FUZZTIME=30s each, then generated objects (GUARDS; SETS, SEED, FIRST, TREES at an Envoy)
 	hack/fuzz.sh $(FUZZTIME)
+	go test ./internal/pipeline -run='^TestNoRequestLosesItsGuard$$' -timeout=1h -guards=$(GUARDS) -guards-seed=$(SEED)
 	TESTFLAGS='-test.skip=^TestExplain -seed=$(SEED) -first=$(FIRST) -trees=$(TREES) $(howmany)' hack/fuzz-envoy.sh $(GOTESTSUM)
 
 .PHONY: fuzz-short

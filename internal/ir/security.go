@@ -218,24 +218,24 @@ func (p *RequestPolicy) unauthenticated() bool {
 		p.BasicAuth != nil && p.BasicAuth.Guard == Broken || p.APIKeyAuth != nil && p.APIKeyAuth.Guard == Broken
 }
 
-// extAuth is the name of the setting that rules have as a filter too.
-const extAuth = "extAuth"
-
-// Protection are the settings of security that policies have, without all others; nil for none. What is a filter of the route is not
-// among them.
+// Protection are the settings that may keep a request from its backend, without all others; nil for none: those of security, whether a
+// policy or a filter of the route has them, and that there are limits of rates, whatever they are.
 func (p *RequestPolicy) Protection() *RequestPolicy {
 	if p == nil {
 		return nil
 	}
 	own := &RequestPolicy{
 		CSRF: p.CSRF, JWT: p.JWT, OIDC: p.OIDC, BasicAuth: p.BasicAuth, APIKeyAuth: p.APIKeyAuth,
-		Authorization: p.Authorization, FailClosed: p.FailClosed,
+		Authorization: p.Authorization, FailClosed: p.FailClosed, Auth: p.Auth,
+	}
+	if p.RateLimit != nil {
+		own.RateLimit = &LocalRateLimit{}
+	}
+	if p.GlobalRateLimit != nil {
+		own.GlobalRateLimit = &GlobalRateLimit{Guard: p.GlobalRateLimit.Guard}
 	}
 	if p.Authentication != nil {
 		own.Authentication = &Authentication{Any: p.AnyAuthentication()}
-	}
-	if slices.ContainsFunc(p.Origins, func(o Origin) bool { return o.Setting == extAuth }) {
-		own.Auth = p.Auth
 	}
 	if own.IsZero() {
 		return nil

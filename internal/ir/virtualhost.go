@@ -26,10 +26,17 @@ type VirtualHost struct {
 	FallsThrough bool
 	// Beyond are the routes that the host has no room for, as `<kind>/<namespace>/<name>`.
 	Beyond []string
+	// ClosedBeside are those that answer errors because rules of another route of their namespace are not known.
+	ClosedBeside []string
 	// Shadowed are matches that rules before them leave no requests. Proxies do not need to know.
 	Shadowed []Shadow
 	// Flat says that the rules are sent as a list, however many there are.
 	Flat bool
+}
+
+// ClosedHost answers every request for a domain with 500. It stands for rules that are not known, so that no wider host gets the requests.
+func ClosedHost(id HostID) VirtualHost {
+	return VirtualHost{Table: id.Table, Domain: id.Domain, Filters: []ListenerFilter{{}}}
 }
 
 // Shadow is a match that gets no requests, by the Name of its rule and that of the one that takes them.

@@ -10,6 +10,8 @@ type Item struct {
 	// Created and Key are its place in the queue: who was there first stays.
 	Created int64
 	Key     string
+	// Owner is the one that a shared budget is charged to; see [Share].
+	Owner string
 	// Weight is what it takes.
 	Weight int
 }
@@ -46,15 +48,7 @@ func Find(items []Item, limit int) Cutoff {
 	return Cutoff{}
 }
 
-// Before says whether a cutoff leaves less than another.
-func (c Cutoff) Before(other Cutoff) bool {
-	if c.Limit == 0 || other.Limit == 0 {
-		return c.Limit > 0
-	}
-	return Item{Created: c.Created, Key: c.Key}.Compare(Item{Created: other.Created, Key: other.Key}) < 0
-}
-
 // Excludes says whether an item is beyond the cutoff.
 func (c Cutoff) Excludes(created int64, key string) bool {
-	return c.Limit > 0 && Item{Created: created, Key: key}.Compare(Item{Created: c.Created, Key: c.Key}) >= 0
+	return c.Key != "" && Item{Created: created, Key: key}.Compare(Item{Created: c.Created, Key: c.Key}) >= 0
 }

@@ -29,14 +29,6 @@ func TestWhoWasThereFirstStays(t *testing.T) {
 	}
 }
 
-func TestACutoffComesBeforeAnother(t *testing.T) {
-	t.Parallel()
-	none, early, late := limits.Cutoff{}, limits.Cutoff{Created: 1, Key: "a", Limit: 7}, limits.Cutoff{Created: 1, Key: "b", Limit: 3}
-	if !early.Before(late) || late.Before(early) || !late.Before(none) || none.Before(late) || none.Before(none) {
-		t.Error("the order is wrong")
-	}
-}
-
 func TestLimitsAreSetByName(t *testing.T) {
 	t.Parallel()
 	l := limits.Defaults()

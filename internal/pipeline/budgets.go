@@ -11,10 +11,10 @@ import (
 
 // budgets finds what is beyond limits, which is seldom anything.
 type budgets struct {
-	repeats *store.TableOf[ir.ListenerID, limits.Cutoff]
+	repeats *store.TableOf[ir.ListenerID, limits.Tiers]
 	byWild  *store.IndexOf[ir.ListenerID, route.Resolved]
-	// listeners are those with routes whose rules are not repeated, and hosts those that have no room for a route.
-	listeners *store.Index[limits.Cutoff]
+	// listeners are those with routes whose rules are not repeated as they are, and hosts those that have no room for a route, or close one.
+	listeners *store.Index[limits.Tiers]
 	hosts     *store.Index[ir.VirtualHost]
 }
 
@@ -28,10 +28,10 @@ func some(yes bool) []string {
 	return nil
 }
 
-func newBudgets(repeats *store.TableOf[ir.ListenerID, limits.Cutoff], byWild *store.IndexOf[ir.ListenerID, route.Resolved]) *budgets {
+func newBudgets(repeats *store.TableOf[ir.ListenerID, limits.Tiers], byWild *store.IndexOf[ir.ListenerID, route.Resolved]) *budgets {
 	return &budgets{
 		repeats: repeats, byWild: byWild,
-		listeners: store.NewIndex(repeats.Table, "repeat budget.beyond", func(_ string, c limits.Cutoff) []string { return some(c.Limit > 0) }),
+		listeners: store.NewIndex(repeats.Table, "repeat budget.beyond", func(_ string, t limits.Tiers) []string { return some(t.Limit() > 0) }),
 	}
 }
 
@@ -39,15 +39,15 @@ func newBudgets(repeats *store.TableOf[ir.ListenerID, limits.Cutoff], byWild *st
 func (g *graph) noticeBudgets(all notices) {
 	for _, key := range g.budgets.listeners.Keys(nil, beyond) {
 		listener := ir.ParseListenerID(key)
-		cutoff, _ := g.budgets.repeats.Get(nil, listener)
+		tiers, _ := g.budgets.repeats.Get(nil, listener)
 		for _, name := range g.budgets.byWild.Keys(nil, listener) {
-			if r, _ := g.routes.Get(nil, name); r.Excluded(cutoff) {
+			if r, _ := g.routes.Get(nil, name); r.Repeated(tiers) != limits.Served {
 				kind, own := store.SplitKindKey(name)
 				all.add(subject{kind, own}, listener.Gateway, nil, fmt.Sprintf(
-					"narrower hostnames of listener %s do not fall through to this route: the rules of routes with wide hostnames would be "+
-						"repeated there more than %d times; "+
+					"requests for narrower hostnames of listener %s that this route would answer are answered 500: the rules of routes with wide "+
+						"hostnames would be repeated there more than %d times, and namespace %s has more than its share; "+
 						"use fewer rules or a narrower hostname, or ask the operator for more (limit %s)",
-					listener.Listener, cutoff.Limit, limits.NameRepeatedRules))
+					listener.Listener, tiers.Limit(), r.Name.Namespace, limits.NameRepeatedRules))
 			}
 		}
 	}
@@ -56,9 +56,15 @@ func (g *graph) noticeBudgets(all notices) {
 		for _, name := range host.Beyond {
 			kind, own := store.SplitKindKey(name)
 			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
-				"hostname %s has no room for this route: its routes may have %d rules and regular expressions of %d instructions together; use "+
-					"fewer, or ask the operator for more "+
+				"requests of this route for hostname %s are answered 500: the routes of the hostname may have %d rules and regular expressions of "+
+					"%d instructions together, and those of this namespace have more than its share; use fewer, or ask the operator for more "+
 					"(limits hostRules and hostExpressions)", host.Domain, g.objects.Limits.HostRules, g.objects.Limits.HostExpressions))
+		}
+		for _, name := range host.ClosedBeside {
+			kind, own := store.SplitKindKey(name)
+			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
+				"requests of this route for hostname %s are answered 500: nothing is known of the rules of another route of this namespace for the "+
+					"hostname, and some of these requests may be meant for it; correct that route", host.Domain))
 		}
 	}
 }

@@ -143,8 +143,8 @@ func TestRulesOfWideRoutesAreRepeatedOnlySoOften(t *testing.T) {
 	l.refused(t, "infra/wide", "repeatedRules")
 	narrow, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*.w1.example.com"))
 	wide, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*"))
-	if len(narrow.Rules) != 1 || len(wide.Rules) != 128 {
-		t.Errorf("the narrower host has %d rules, the wide one %d", len(narrow.Rules), len(wide.Rules))
+	if len(narrow.Rules) != 2 || narrow.Rules[1].Fail == nil || len(wide.Rules) != 128 {
+		t.Errorf("the narrower host has the rules %v, the wide one %d", narrow.Rules, len(wide.Rules))
 	}
 	p, _ = limited(t, func(*limits.Limits) {}, objects...)
 	if narrow, _ = p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|*.w1.example.com")); len(narrow.Rules) != 129 {
@@ -157,8 +157,9 @@ func TestAHostHasRoomForSoManyRules(t *testing.T) {
 	p, l := limited(t, func(l *limits.Limits) { l.HostRules = 2 },
 		webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "a.example.com"), hostRoute(3, "a.example.com"), hostRoute(4, "b.example.com"))
 	l.refused(t, "infra/r3", "hostRules")
-	if host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|a.example.com")); len(host.Rules) != 2 {
-		t.Errorf("the host has %d rules", len(host.Rules))
+	if host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|a.example.com")); len(host.Rules) != 3 || host.Rules[1].Fail != nil ||
+		host.Rules[2].Fail == nil {
+		t.Errorf("the host has the rules %v", host.Rules)
 	}
 	put(t, p, strings.Replace(hostRoute(1, "a.example.com"), "spec: {parentRefs: [{name: web}]", "spec: {parentRefs: [{name: other}]", 1))
 	p.config.step()
@@ -177,8 +178,9 @@ func TestAGatewayTakesSoManyRoutesOfANamespace(t *testing.T) {
 			t.Errorf("%s is accepted: %+v", name, got)
 		}
 	}
-	if p.graph.hosts.Has(ir.ParseHostID("infra/web/80|c.example.com")) {
-		t.Error("the host of the route that is not accepted is served")
+	host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|c.example.com"))
+	if len(host.Rules) != 1 || host.Rules[0].Fail == nil {
+		t.Errorf("the host of the route that is not accepted has the rules %v", host.Rules)
 	}
 }
 
@@ -245,10 +247,22 @@ func TestTheRoutesOfANamespaceHaveRoomForSoMuchAtAGateway(t *testing.T) {
 			"limit backends",
 		},
 		{
-			"the limit that is met first counts", func(l *limits.Limits) { l.Backends, l.Rules = 1, 1 },
-			[]string{other(1, "v1"), other(2, "v1"), other(3, "v2")},
-			[]outcome.State{outcome.True, outcome.False, outcome.False},
+			"the limit that is met first counts", func(l *limits.Limits) { l.Backends, l.Rules = 1, 2 },
+			[]string{other(1, "v1"), other(2, "v1"), other(3, "v1"), other(4, "v2")},
+			[]outcome.State{outcome.True, outcome.True, outcome.False, outcome.False},
 			"limit rules",
+		},
+		{
+			"a route without expressions is not beyond the limit of expressions", func(l *limits.Limits) { l.NamespaceExpressions = 20 },
+			[]string{expression(1), expression(2), hostRoute(3, "a.example.com")},
+			[]outcome.State{outcome.True, outcome.False, outcome.True},
+			"",
+		},
+		{
+			"more than can answer errors", func(l *limits.Limits) { l.Routes = 1 },
+			[]string{hostRoute(1, "a.example.com"), hostRoute(2, "a.example.com"), hostRoute(3, "a.example.com")},
+			[]outcome.State{outcome.False, outcome.False, outcome.False},
+			"and is left out",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -265,14 +279,18 @@ func TestTheRoutesOfANamespaceHaveRoomForSoMuchAtAGateway(t *testing.T) {
 // What is refused for a limit stays as it is when more comes: otherwise each further route would rewrite the status of all.
 func TestOneMoreRouteBeyondALimitChangesNoOther(t *testing.T) {
 	t.Parallel()
-	p, _ := limited(t, func(l *limits.Limits) { l.Routes = 1 }, webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "b.example.com"))
-	_, before := accepted(t, p, 2)
-	put(t, p, hostRoute(3, "c.example.com"))
-	p.config.step()
-	if _, after := accepted(t, p, 2); after != before || before == "" {
-		t.Errorf("the second route reports %q, then %q", before, after)
+	p, _ := limited(t, func(l *limits.Limits) { l.Routes = 2 },
+		webGateway+hostRoute(1, "a.example.com"), hostRoute(2, "b.example.com"), hostRoute(3, "c.example.com"))
+	_, before := accepted(t, p, 3)
+	put(t, p, hostRoute(4, "d.example.com"))
+	report := p.config.step()
+	if n := report.Changed[stageRouteConflict]; n != 1 {
+		t.Errorf("one more route changes %d routes", n)
 	}
-	if states, _ := accepted(t, p, 3); !slices.Equal(states, []outcome.State{outcome.True, outcome.False, outcome.False}) {
+	if _, after := accepted(t, p, 3); after != before || before == "" {
+		t.Errorf("the third route reports %q, then %q", before, after)
+	}
+	if states, _ := accepted(t, p, 4); !slices.Equal(states, []outcome.State{outcome.True, outcome.True, outcome.False, outcome.False}) {
 		t.Errorf("accepted: %v", states)
 	}
 }

@@ -22,12 +22,18 @@ const (
 // addClientPolicyStages lists the stages that merge ClientTrafficPolicies.
 func (g *graph) addClientPolicyStages() {
 	policies := memo.Derive(g.memo, stageClientPolicy, from(g.objects.ClientTrafficPolicies), deepEqual[client.Policy],
-		func(v *store.View, key string) client.Policy { return client.Resolve(v, g.objects, key) })
+		func(v *store.View, key string) client.Policy { return client.Resolve(v, g.objects, key) },
+		memo.OnPanic(func(v *store.View, key string, last client.Policy, _ string) client.Policy {
+			return client.Broken(v, g.objects, key, last)
+		}))
 	inputs := client.Inputs{
 		Objects: g.objects, Policies: policies, Gateways: g.gateways,
 		ByTarget: store.NewIndex(policies, "client traffic policy.byTarget", inherit.TargetKeys[client.Spec]),
 	}
-	g.clientSettings = memo.Derive(g.memo, stageClientSettings, from(g.gateways), deepEqual[client.Effective], inputs.Effective)
+	g.clientSettings = memo.Derive(g.memo, stageClientSettings, from(g.gateways), deepEqual[client.Effective], inputs.Effective,
+		memo.OnPanic(func(v *store.View, key string, last client.Effective, _ string) client.Effective {
+			return inputs.Broken(v, key, last)
+		}))
 	g.http3 = memo.Derive(g.memo, stageHTTP3, from(g.clientSettings), deepEqual[[]int32], func(v *store.View, key string) []int32 {
 		settings, _ := g.clientSettings.Get(v, key)
 		r, _ := g.gateways.Get(v, key)

@@ -178,7 +178,7 @@ func TestAPanicAtTheStartTakesNothingFromProxies(t *testing.T) {
 		t.Errorf("held: %+v", fleets.gateways)
 	}
 	// Nor does a wider route take the requests of a route.
-	if got := served(p, "infra/other"); !slices.Equal(got, []string{"/ 500"}) {
+	if got := served(p, "infra/other"); !slices.Equal(got, []string{"/1 500"}) {
 		t.Errorf("the other Gateway serves %q", got)
 	}
 }

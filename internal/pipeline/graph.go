@@ -201,16 +201,19 @@ func newGraph(options ...memo.Option) *graph {
 
 // addGatewayStatusStages adds the stages that say what became of Gateways and ListenerSets.
 func (g *graph) addGatewayStatusStages(byListener *store.IndexOf[ir.ListenerID, route.Resolved]) {
+	// The standard: routes that are not accepted do not count.
+	closed := store.NewIndexOf(g.routes, "route.notAccepted", func(_ string, r route.Resolved) []ir.ListenerID { return r.NotAccepted() })
+	count := func(v *store.View, id ir.ListenerID) int { return byListener.Len(v, id) - closed.Len(v, id) }
 	g.gatewayStatus = memo.Derive(g.memo, stageStatus, from(g.gateways), deepEqual[gatewayOutcome],
 		func(v *store.View, key string) gatewayOutcome {
-			attached := func(listener string) int { return byListener.Len(v, ir.ListenerID{Gateway: key, Listener: listener}) }
+			attached := func(listener string) int { return count(v, ir.ListenerID{Gateway: key, Listener: listener}) }
 			o, ours := gateway.Status(v, g.objects, g.effectiveGateway(v), attached, key)
 			return gatewayOutcome{ours: ours, outcome: o}
 		})
 	g.setStatus = memo.Derive(g.memo, stageSetStatus, from(g.objects.ListenerSets), deepEqual[setOutcome],
 		func(v *store.View, key string) setOutcome {
 			attached := func(gateway, listener string) int {
-				return byListener.Len(v, ir.ListenerID{Gateway: gateway, Listener: listener})
+				return count(v, ir.ListenerID{Gateway: gateway, Listener: listener})
 			}
 			o, ours := gateway.SetStatus(v, g.objects, g.effectiveGateway(v), attached, key)
 			return setOutcome{ours: ours, outcome: o}

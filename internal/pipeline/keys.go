@@ -47,7 +47,8 @@ func tablesOf(_ string, r gateway.Resolved) []ir.TableID {
 	return ids
 }
 
-// ownHosts gives every listener a virtual host of its own, so that a hostname it claims never falls to a wider listener.
+// ownHosts gives every listener a virtual host of its own, so that a hostname it claims never falls to a wider listener, even if the
+// listener is closed.
 func ownHosts(_ string, r gateway.Resolved) []ir.HostID {
 	if !r.Serves {
 		return nil
@@ -58,7 +59,7 @@ func ownHosts(_ string, r gateway.Resolved) []ir.HostID {
 		if domain == "" {
 			domain = "*"
 		}
-		if l.Attachable && !l.Table.IsZero() {
+		if (l.Attachable || l.Closed) && !l.Table.IsZero() {
 			ids = append(ids, l.Table.Host(domain))
 		}
 	}

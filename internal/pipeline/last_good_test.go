@@ -61,7 +61,7 @@ func TestAReplicaThatKnowsNoGoodVersionTakesItOverHoweverFarItHasGone(t *testing
 	}
 	nackHost(after, "infra/web", nil)
 	after.config.step()
-	fresh.serves(t, after, "infra/web")
+	fresh.serves(t, after, "infra/web", "/ 500")
 	refused := before.quarantine.RejectedDigest("HTTPRoute/infra/r", "infra/web")
 	exchange := func() {
 		t.Helper()
@@ -80,8 +80,8 @@ func TestAReplicaThatKnowsNoGoodVersionTakesItOverHoweverFarItHasGone(t *testing
 	nackHost(after, "infra/web", nil)
 	after.config.step()
 	exchange()
-	old.serves(t, before, "infra/web")
-	fresh.serves(t, after, "infra/web")
+	old.serves(t, before, "infra/web", "/ 500")
+	fresh.serves(t, after, "infra/web", "/ 500")
 }
 
 func TestAnOfferOfAVersionThatIsNotSeenYetStays(t *testing.T) {

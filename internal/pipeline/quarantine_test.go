@@ -53,7 +53,7 @@ func TestARefusedRouteIsReplacedByItsLastGoodVersionUntilItChanges(t *testing.T)
 	l.serves(t, p, "infra/web")
 }
 
-func TestARefusedRouteThatWasNeverLiveIsClosedAndThenLeftOut(t *testing.T) {
+func TestARefusedRouteThatWasNeverLiveIsClosedAndThenItsHostnames(t *testing.T) {
 	t.Parallel()
 	l := &recorder{}
 	p := l.plane(t)
@@ -73,8 +73,76 @@ func TestARefusedRouteThatWasNeverLiveIsClosedAndThenLeftOut(t *testing.T) {
 	p.config.step()
 	l.recorded(t, "route infra/r generation 1",
 		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; "+
-			"the route is left out until it changes")
-	l.serves(t, p, "infra/web")
+			"all requests for its hostnames are answered 500 until the route changes")
+	l.serves(t, p, "infra/web", "/ 500")
+}
+
+// TestARefusedMatchIsWidened has proxies refuse an expression, whatever the rule does.
+func TestARefusedMatchIsWidened(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	put(t, p, strings.Replace(aRoute(1, `"/a/b.*"`), "{path: {", "{path: {type: RegularExpression, ", 1))
+	p.config.step()
+	for _, want := range []string{"/a/b.* 500", "/a 500", "/ 500", "/ 500"} {
+		nackHost(p, "infra/web", nil)
+		p.config.step()
+		l.serves(t, p, "infra/web", want)
+	}
+}
+
+// TestASubstituteHasTheGuardsOfTheRefusedVersion has proxies refuse the version that adds a rule with a guard.
+func TestASubstituteHasTheGuardsOfTheRefusedVersion(t *testing.T) {
+	t.Parallel()
+	const guarded = `{matches: [{path: {value: /admin}}], backendRefs: [{name: v1, port: 80}], ` +
+		`filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v2, port: 80}}}]}, {matches`
+	l := &recorder{live: true}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/"))
+	p.config.step()
+	put(t, p, strings.Replace(aRoute(2, "/"), "{matches", guarded, 1))
+	p.config.step()
+	l.serves(t, p, "infra/web", "/admin", "/")
+	l.live = false
+	nackHost(p, "infra/web", nil)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/admin 500", "/")
+}
+
+// TestRoutesBeyondTheLimitOfTheQuarantineAreClosed has proxies refuse more routes than have their good versions served.
+func TestRoutesBeyondTheLimitOfTheQuarantineAreClosed(t *testing.T) {
+	t.Parallel()
+	const count = 260
+	l := &recorder{live: true}
+	p := l.plane(t)
+	name := func(text string, i int) string {
+		return strings.Replace(text, "name: r,", fmt.Sprintf("name: r%d,", i), 1)
+	}
+	var all []string
+	for generation := range 2 {
+		for i := range count {
+			put(t, p, name(aRoute(generation+1, fmt.Sprintf("/%d/%d", generation, i)), i))
+			all = append(all, fmt.Sprintf("HTTPRoute/infra/r%d/0/0", i))
+		}
+		p.config.step()
+	}
+	l.live = false
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Routes = all[:count] })
+	p.config.step()
+	good, closed := 0, 0
+	for _, path := range served(p, "infra/web") {
+		switch {
+		case strings.HasPrefix(path, "/1/") && strings.HasSuffix(path, " 500"):
+			closed++
+		case strings.HasPrefix(path, "/0/"):
+			good++
+		default:
+			t.Errorf("%s is served", path)
+		}
+	}
+	if good != 256 || closed != count-256 {
+		t.Errorf("%d good versions are served, and %d routes are closed", good, closed)
+	}
 }
 
 func TestANACKOfAVersionThatHasBeenReplacedIsVoid(t *testing.T) {
@@ -228,8 +296,8 @@ spec:
 	}
 }
 
-// The route is given other hostnames while it is in quarantine.
-func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
+// The route is given other hostnames while it is in quarantine. Its good version is served only where it was.
+func TestARouteInQuarantineIsServedWhereItWasAttached(t *testing.T) {
 	t.Parallel()
 	l := &recorder{live: true}
 	p := l.plane(t)
@@ -251,15 +319,15 @@ func TestARouteInQuarantineIsServedWhereItAttachesToday(t *testing.T) {
 		Reason:  "no",
 	})
 	p.config.step()
-	put(t, p, named(3, "b.example", "/bad"))
+	put(t, p, named(3, "a.example, b.example", "/bad"))
 	p.config.step()
 	var hosts []string
 	for _, key := range p.graph.hosts.Keys(nil) {
 		if host, _ := p.graph.hosts.Get(nil, key); len(host.Rules) > 0 {
-			hosts = append(hosts, host.Domain+host.Rules[0].Match.Path.Value)
+			hosts = append(hosts, fmt.Sprint(host.Domain, host.Rules[0].Match.Path.Value, host.Rules[0].Fail != nil))
 		}
 	}
-	if !slices.Equal(hosts, []string{"b.example/good"}) {
+	if !slices.Equal(hosts, []string{"a.example/goodfalse", "b.example/badtrue"}) {
 		t.Errorf("serves %v", hosts)
 	}
 }

@@ -40,6 +40,9 @@ func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route
 		return instead.Apply(c.Resolve(v, key))
 	}, memo.OnPanic(func(v *store.View, key string, last route.Resolved, reason string) route.Resolved {
 		now, _ := routes.Get(v, key)
+		if last.Name.Name == "" {
+			last = now.Closed()
+		}
 		return last.Fail(now.Outcome.Generation, failed(reason))
 	}))
 }
@@ -76,8 +79,8 @@ func (g *graph) addVirtualHostStages(
 	byListener *store.IndexOf[ir.ListenerID, route.Resolved],
 ) *store.TableOf[ir.HostID, ir.VirtualHost] {
 	byWild := store.NewIndexOf(g.routes, "route.byWild", func(_ string, r route.Resolved) []ir.ListenerID { return r.WildcardListeners() })
-	repeats := memo.DeriveOf(g.memo, stageRepeatBudget, ir.ParseListenerID, typed[ir.ListenerID](byWild), deepEqual[limits.Cutoff],
-		func(v *store.View, listener ir.ListenerID) limits.Cutoff {
+	repeats := memo.DeriveOf(g.memo, stageRepeatBudget, ir.ParseListenerID, typed[ir.ListenerID](byWild), deepEqual[limits.Tiers],
+		func(v *store.View, listener ir.ListenerID) limits.Tiers {
 			r, _ := g.gateways.Get(v, listener.Gateway)
 			byHost := r.FallsThrough(listener.Listener)
 			return route.RepeatBudget(v, g.routes, byWild, byListener, byHost, g.objects.Limits.RepeatedRules, listener)
@@ -98,11 +101,17 @@ func (g *graph) addVirtualHostStages(
 			host.Flat, _ = g.substitutes.FlatHosts.Get(v, id)
 			return host
 		},
+		memo.OnPanic(func(_ *store.View, key string, last ir.VirtualHost, _ string) ir.VirtualHost {
+			if last.Domain == "" {
+				return ir.ClosedHost(ir.ParseHostID(key))
+			}
+			return last
+		}),
 	)
 	g.budgets.hosts = store.NewIndex(
 		hosts.Table,
 		"virtual host.beyond",
-		func(_ string, h ir.VirtualHost) []string { return some(len(h.Beyond) > 0) },
+		func(_ string, h ir.VirtualHost) []string { return some(len(h.Beyond)+len(h.ClosedBeside) > 0) },
 	)
 	return hosts
 }

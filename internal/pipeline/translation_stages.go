@@ -95,9 +95,31 @@ func (g *graph) addHostTranslationStage() {
 				return proto
 			})
 			t.invalid = append(invalid, t.invalid...)
-			return t
+			last, _ := g.virtualHosts.Get(nil, id)
+			return orClosed(id, last, t)
 		},
+		memo.OnPanic(func(_ *store.View, key string, last translation, _ string) translation {
+			return orClosed(ir.ParseHostID(key), last, translation{})
+		}),
 	)
+}
+
+// orClosed is a host that proxies take. Without one it is what they have, or else one that answers errors.
+func orClosed(id ir.HostID, last, t translation) translation {
+	if t.resource == nil {
+		t.resource = last.resource
+	}
+	if t.resource == nil {
+		t.resource = closedTranslation(id).resource
+	}
+	return t
+}
+
+func closedTranslation(id ir.HostID) translation {
+	return checked(func() *routev3.VirtualHost {
+		closed, _ := routetranslate.VirtualHost(ir.ClosedHost(id))
+		return closed
+	})
 }
 
 // cluster is the cluster of a backend, with the policies on a Gateway if there are any.

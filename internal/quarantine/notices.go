@@ -29,10 +29,7 @@ func (q *Quarantine) Notices(add func(Notice)) {
 	q.noticePolicies(add)
 	for id, entry := range q.filters {
 		instead := "requests are answered 500 until they change"
-		switch {
-		case entry.good && len(entry.instead) == 0:
-			instead = "requests are not checked, as before, until they change"
-		case entry.good:
+		if entry.good {
 			instead = "those from before are served until they change"
 		}
 		message := fmt.Sprintf("a proxy of Gateway %s rejected (NACK) the filters of the listener: %s; %s", id.Gateway, entry.reason, instead)
@@ -67,8 +64,10 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
 		instead = "what was served before still is, until it changes"
 	case entry.level() == lastGood:
 		instead = fmt.Sprintf("generation %d is served instead, until the route changes", entry.good.Outcome.Generation)
-	case entry.level() == leftOut:
-		instead = "the route is left out until it changes"
+	case entry.level() == widened:
+		instead = "its requests, and all that begin alike, are answered 500 until the route changes"
+	case entry.level() == closedHostnames:
+		instead = "all requests for its hostnames are answered 500 until the route changes"
 	}
 	if !elsewhere {
 		add(Notice{Kind: kind, Key: key, Gateway: p.gateway, Message: fmt.Sprintf(

@@ -37,8 +37,8 @@ type Offer struct {
 	// rejected is a digest of what is rejected.
 	rejected string
 	content  offerContent
-	// goodRejected and closedRejected are the levels of a route that are rejected at some replica.
-	goodRejected, closedRejected bool
+	// goodRejected, closedRejected and widenedRejected are the levels of a route that are rejected at some replica.
+	goodRejected, closedRejected, widenedRejected bool
 }
 
 type offerContent struct {
@@ -57,7 +57,7 @@ func NewOffer(rejected string, instead []byte) (Offer, bool) {
 		return Offer{}, false
 	}
 	o.goodRejected = o.content.Floor > lastGood && len(o.content.Good) > 0
-	o.closedRejected = o.content.Floor > closed
+	o.closedRejected, o.widenedRejected = o.content.Floor > closed, o.content.Floor > widened
 	return o, true
 }
 
@@ -68,6 +68,7 @@ func (o Offer) With(other Offer) Offer {
 	}
 	o.content.Floor = max(o.content.Floor, other.content.Floor)
 	o.goodRejected, o.closedRejected = o.goodRejected || other.goodRejected, o.closedRejected || other.closedRejected
+	o.widenedRejected = o.widenedRejected || other.widenedRejected
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
@@ -104,7 +105,7 @@ func (q *routeEntry) floor() level {
 // Offer offers what is in quarantine here to other replicas.
 func (q *Quarantine) Offer() {
 	for p, entry := range q.routes {
-		if entry.offered {
+		if entry.offered || entry.limited {
 			continue
 		}
 		entry.offered = true
@@ -164,19 +165,12 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 	}
 	entry, fresh := q.routes[p], false
 	if entry == nil || !current.SameRules(entry.rejected) {
-		if q.full(p.gateway) {
-			return false
-		}
 		q.quarantineRoute(p, current, o.content.Rules, o.content.Reason)
 		entry, fresh = q.routes[p], true
 	}
 	before, changed := entry.level(), fresh
-	entry.goodRejected, entry.closedRejected = entry.goodRejected || o.goodRejected, entry.closedRejected || o.closedRejected
-	own := offerContent{}
-	if entry.good != nil {
-		own.Good, _ = entry.good.Encode()
-	}
-	if theirs, err := route.Decode(o.content.Good); err == nil && own.better(o.content.Good) && theirs.Replaces(entry.rejected) {
+	entry.takeLevels(o)
+	if theirs, ok := entry.betterGood(o); ok {
 		entry.good, changed = &theirs, true
 		q.lastGood[p] = theirs
 	}
@@ -184,6 +178,22 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 		q.setRoutes(p.route)
 	}
 	return changed
+}
+
+// takeLevels takes over the levels that are rejected at some replica.
+func (q *routeEntry) takeLevels(o Offer) {
+	q.goodRejected, q.closedRejected = q.goodRejected || o.goodRejected, q.closedRejected || o.closedRejected
+	q.widenedRejected = q.widenedRejected || o.widenedRejected
+}
+
+// betterGood is the good version of an offer, if it counts more than the own one and may be served.
+func (q *routeEntry) betterGood(o Offer) (route.Resolved, bool) {
+	own := offerContent{}
+	if q.good != nil {
+		own.Good, _ = q.good.Encode()
+	}
+	theirs, err := route.Decode(o.content.Good)
+	return theirs, err == nil && !q.limited && own.better(o.content.Good) && theirs.Replaces(q.rejected)
 }
 
 func (q *Quarantine) adoptFilters(listener ir.ListenerID, o Offer) bool {

@@ -16,7 +16,7 @@ import (
 const (
 	// MaxNACKs limits the NACKs between two steps, and the offers. A proxy whose NACK is dropped sends it again.
 	MaxNACKs = 1024
-	// maxQuarantined limits the routes of a Gateway in quarantine. Routes beyond it stay as they are: proxies keep the version they have.
+	// maxQuarantined limits the routes of a Gateway whose last known good version is served. Routes beyond it answer 500.
 	maxQuarantined = 256
 )
 
@@ -45,8 +45,10 @@ const (
 	lastGood level = iota
 	// closed answers 500, so that no wider route takes the requests.
 	closed
-	// leftOut is for a route whose matches are rejected.
-	leftOut
+	// widened is for a route whose matches are rejected: what begins alike is answered 500.
+	widened
+	// closedHostnames answers 500 to all requests for the hostnames of the route.
+	closedHostnames
 )
 
 // routeEntry is a route at a Gateway whose proxies reject its present version.
@@ -54,8 +56,11 @@ type routeEntry struct {
 	rejected route.Resolved
 	// good is the last good version, nil if none is known.
 	good *route.Resolved
-	// goodRejected and closedRejected are set for levels that proxies reject too. A replica without a good version has not tried one.
-	goodRejected, closedRejected bool
+	// goodRejected, closedRejected and widenedRejected are set for levels that proxies reject too. A replica without a good version has not
+	// tried one.
+	goodRejected, closedRejected, widenedRejected bool
+	// limited is set for a route beyond the limit of those whose good version is served.
+	limited bool
 	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
 	served  level
 	offered bool
@@ -70,8 +75,10 @@ func (q *routeEntry) level() level {
 		return lastGood
 	case !q.closedRejected:
 		return closed
+	case !q.widenedRejected:
+		return widened
 	default:
-		return leftOut
+		return closedHostnames
 	}
 }
 
@@ -82,18 +89,24 @@ func (q *routeEntry) rejectLevel() {
 		q.goodRejected = true
 	case closed:
 		q.closedRejected = true
-	case leftOut:
+		// Where matches are paths already, the next level is the same.
+		q.widenedRejected = q.rejected.Widened().SameRules(q.rejected.Closed())
+	case widened:
+		q.widenedRejected = true
+	case closedHostnames:
 	}
 }
 
 func (q *routeEntry) instead() route.Resolved {
 	switch q.level() {
 	case lastGood:
-		return *q.good
+		return q.good.InsteadOf(q.rejected)
 	case closed:
 		return q.rejected.Closed()
+	case widened:
+		return q.rejected.Widened()
 	default:
-		return route.Resolved{}
+		return q.rejected.ClosedHostnames()
 	}
 }
 
@@ -182,8 +195,6 @@ func (q *Quarantine) rejectHost(r NACK, reason string) {
 	}
 	gateway := host.Table.Gateway
 	switch {
-	case q.full(gateway):
-		// Proxies of that Gateway keep the version they have.
 	case r.Filters:
 		q.rejectFilters(r, reason)
 	case r.Together && q.flatten(host):
@@ -196,7 +207,7 @@ func (q *Quarantine) rejectHost(r NACK, reason string) {
 			}
 		}
 		for key := range byRoute {
-			if q.awaitOffer(place{key, gateway}) {
+			if !q.full(gateway) && q.awaitOffer(place{key, gateway}) {
 				q.delayed[r] = reason
 				return
 			}
@@ -207,7 +218,7 @@ func (q *Quarantine) rejectHost(r NACK, reason string) {
 	}
 }
 
-// full reports whether a Gateway has reached the limit of routes in quarantine.
+// full reports whether a Gateway has reached the limit of routes in quarantine whose good version is served.
 func (q *Quarantine) full(gateway string) bool {
 	count := 0
 	for p := range q.routes {
@@ -246,8 +257,8 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
 
 func (q *Quarantine) quarantineRoute(p place, current route.Resolved, rules []string, reason string) {
 	current.Instead = nil
-	entry := &routeEntry{rejected: current.Part(p.gateway), rules: rules, reason: reason}
-	if good, ok := q.lastGood[p]; ok && good.Replaces(entry.rejected) {
+	entry := &routeEntry{rejected: current.Part(p.gateway), rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway)}
+	if good, ok := q.lastGood[p]; ok && !entry.limited && good.Replaces(entry.rejected) {
 		entry.good = &good
 	}
 	q.routes[p] = entry

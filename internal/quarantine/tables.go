@@ -56,7 +56,9 @@ type RouteSubstitutes map[string]*routeEntry
 // Apply replaces the rules of a route at the Gateways whose proxies reject them.
 func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
-		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) {
+		// Beyond a limit the route answers errors, whatever was good.
+		_, closed := r.Instead[gateway]
+		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && (!closed || q.level() != lastGood) {
 			r = r.With(gateway, q.instead().On(r, gateway))
 		}
 	}

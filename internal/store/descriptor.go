@@ -65,9 +65,11 @@ type Descriptor struct {
 	// PassUnreadable says that an object of which only the metadata can be read is in its table, marked by [MarkUnreadable], and not left
 	// out: the status of what refers to it says why it is not used.
 	PassUnreadable bool
-	// KeptUnreadable are the fields of the spec that such an object has all the same, if they can be read.
+	// KeptUnreadable are the fields of the spec that such an object has all the same, if they can be read: `rules[].matches` is a field of
+	// the elements of a list. If those of lists cannot be read, the others are left.
 	KeptUnreadable []string
-	// MarkUnknown says that objects with fields which the Go type does not know have a mark, see [UnknownFields].
+	// MarkUnknown says that objects with fields which the Go type does not know have a mark, see [UnknownFields]. So do those with fields
+	// that cannot be read, without PassUnreadable.
 	MarkUnknown bool
 	// Managed says that Gatewright writes objects of the kind too. The chart has rules for it that depend on values.
 	Managed bool

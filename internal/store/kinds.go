@@ -135,6 +135,15 @@ var (
 	definitions  = group{apiextensionsv1.GroupName, apiextensionsv1.AddToScheme}
 )
 
+// What is left of an object that cannot be read, so that it keeps its requests and reports it.
+var (
+	routeParts        = []string{"parentRefs", "useDefaultGateways", "hostnames"}
+	listenerSetParts  = []string{"parentRef", "listeners[].name", "listeners[].hostname", "listeners[].port", "listeners[].protocol"}
+	requestRouteParts = []string{
+		"parentRefs", "useDefaultGateways", "hostnames", "rules[].matches", "rules[].filters[].type", "rules[].filters[].extensionRef",
+	}
+)
+
 // Kinds describes every kind that is watched. A new leader writes statuses in this order: the few objects that many wait for come first.
 var Kinds = []*Descriptor{
 	describe(gatewayAPI, Descriptor{
@@ -151,6 +160,7 @@ var Kinds = []*Descriptor{
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: ListenerSet, Resource: "listenersets", Versions: []string{"v1"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: listenerSetParts,
 	}, typed[*gwv1.ListenerSet]{
 		table: func(o *Objects) **Table[*gwv1.ListenerSet] { return &o.ListenerSets },
 		indexes: func(o *Objects) {
@@ -160,36 +170,42 @@ var Kinds = []*Descriptor{
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: HTTPRoute, Resource: "httproutes", Versions: []string{"v1"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: requestRouteParts,
 	}, typed[*gwv1.HTTPRoute]{
 		table:  func(o *Objects) **Table[*gwv1.HTTPRoute] { return &o.HTTPRoutes },
 		status: func(o *gwv1.HTTPRoute) any { return &o.Status.RouteStatus },
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: GRPCRoute, Resource: "grpcroutes", Versions: []string{"v1"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: requestRouteParts,
 	}, typed[*gwv1.GRPCRoute]{
 		table:  func(o *Objects) **Table[*gwv1.GRPCRoute] { return &o.GRPCRoutes },
 		status: func(o *gwv1.GRPCRoute) any { return &o.Status.RouteStatus },
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: TLSRoute, Resource: "tlsroutes", Versions: []string{"v1", "v1alpha3", "v1alpha2"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: routeParts,
 	}, typed[*gwv1.TLSRoute]{
 		table:  func(o *Objects) **Table[*gwv1.TLSRoute] { return &o.TLSRoutes },
 		status: func(o *gwv1.TLSRoute) any { return &o.Status.RouteStatus },
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: TCPRoute, Resource: "tcproutes", Versions: []string{"v1", "v1alpha2"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: routeParts,
 	}, typed[*gwv1.TCPRoute]{
 		table:  func(o *Objects) **Table[*gwv1.TCPRoute] { return &o.TCPRoutes },
 		status: func(o *gwv1.TCPRoute) any { return &o.Status.RouteStatus },
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: UDPRoute, Resource: "udproutes", Versions: []string{"v1", "v1alpha2"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: routeParts,
 	}, typed[*gwv1.UDPRoute]{
 		table:  func(o *Objects) **Table[*gwv1.UDPRoute] { return &o.UDPRoutes },
 		status: func(o *gwv1.UDPRoute) any { return &o.Status.RouteStatus },
 	}),
 	describe(gatewayAPI, Descriptor{
 		Kind: BackendTLSPolicy, Resource: "backendtlspolicies", Versions: []string{"v1", "v1alpha3"}, Served: ByDefinition,
+		PassUnreadable: true, KeptUnreadable: []string{"targetRefs"},
 	}, typed[*gwv1.BackendTLSPolicy]{
 		table: func(o *Objects) **Table[*gwv1.BackendTLSPolicy] { return &o.BackendTLSPolicies },
 		indexes: func(o *Objects) {

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -253,23 +251,17 @@ func (g *Guard) readable(kind watched, object json.RawMessage) json.RawMessage {
 		g.report(kind, fields["metadata"], "status", problem)
 		return g.marked(kind, rest, unknown)
 	}
+	if rest, ok := g.withoutFields(kind, fields); ok {
+		return rest
+	}
 	g.report(kind, fields["metadata"], "all", problem)
-	kept := stub(fields, kept(kind, fields["spec"]), problem)
-	if _, err := g.read(kind, kept); err == nil {
-		return kept
+	for _, paths := range [][]string{kind.KeptUnreadable, withoutLists(kind.KeptUnreadable)} {
+		left := stub(fields, kept(paths, fields["spec"]), problem)
+		if _, err := g.read(kind, left); err == nil {
+			return left
+		}
 	}
 	return stub(fields, nil, problem)
-}
-
-// kept are the fields of a spec that are kept of an object that cannot be read, nil for none.
-func kept(kind watched, spec json.RawMessage) json.RawMessage {
-	var all map[string]json.RawMessage
-	if len(kind.KeptUnreadable) == 0 || json.Unmarshal(spec, &all) != nil {
-		return nil
-	}
-	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(kind.KeptUnreadable, name) })
-	rest, _ := json.Marshal(all)
-	return rest
 }
 
 // read reads an object as its informer does, and lists the fields below spec that its type does not know. A panic is an error too: what is

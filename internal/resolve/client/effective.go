@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,6 +69,27 @@ func (in Inputs) Effective(v *store.View, key string) Effective {
 		}))
 	}
 	return e
+}
+
+// Broken is what policies say of the Gateway of that key if they cannot be merged: what they said last. A chain with TLS that was not there
+// then accepts no client.
+func (in Inputs) Broken(v *store.View, key string, last Effective) Effective {
+	r, _ := in.Gateways.Get(v, key)
+	chains := maps.Clone(last.Chains)
+	for _, p := range r.Gateway.Ports {
+		for _, c := range p.Chains {
+			id := ChainKey{p.ID(), c.Name}
+			if len(c.Certificates) == 0 || chains[id] != nil {
+				continue
+			}
+			if chains == nil {
+				chains = map[ChainKey]*ir.ClientPolicy{}
+			}
+			chains[id] = &ir.ClientPolicy{FailClosed: true}
+		}
+	}
+	last.Chains = chains
+	return last
 }
 
 func (in Inputs) attached(v *store.View, targets []attach.Target) []*Policy {

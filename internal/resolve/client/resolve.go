@@ -1,6 +1,7 @@
 package client
 
 import (
+	"reflect"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -34,6 +35,23 @@ func Resolve(v *store.View, objects *store.Objects, key string) Policy {
 	}
 	if len(c.Problems) > 0 && p.Accepted == nil {
 		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: strings.Join(c.Problems, "; ")}
+	}
+	return p
+}
+
+// Broken is a policy whose resolution panicked: what it was last. If its settings of TLS were others then, or there is no last one, no
+// client of its targets is accepted with TLS.
+func Broken(v *store.View, objects *store.Objects, key string, last Policy) Policy {
+	object, ok := objects.ClientTrafficPolicies.Get(v, key)
+	if !ok {
+		return last
+	}
+	p := inherit.New(v, objects, &Kind, object, &object.Spec.PolicyTargets)
+	p.Spec, p.Serves = last.Spec, last.Serves
+	if tls := object.Spec.TLS; tls != nil && !reflect.DeepEqual(tls, last.Spec.TLS) {
+		// There is no such Secret, so that no certificate is valid.
+		unknown := &v1alpha1.ClientValidation{CACertificateRefs: []gwv1.SecretObjectReference{{}}}
+		p.Spec.TLS = &v1alpha1.ClientTLS{ClientValidation: unknown}
 	}
 	return p
 }

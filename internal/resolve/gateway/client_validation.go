@@ -38,7 +38,8 @@ func (l *Listener) takeClients(v *store.View, objects *store.Objects, gw *gwv1.G
 		found.resolved = problem
 	}
 	if bundle == "" {
-		l.Accepted = false
+		// Without a certificate to show, proxies close the connection.
+		l.Accepted, l.Certificates = false, nil
 		if found.accepted == nil {
 			found.accepted = &refs.Problem{
 				Reason:  string(gwv1.ListenerReasonNoValidCACertificate),

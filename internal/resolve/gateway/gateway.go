@@ -69,6 +69,7 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[class.R
 	r.Gateway = ir.Gateway{Name: ir.Name{Namespace: gw.Namespace, Name: gw.Name}, Fleet: fleet.New(objects, gw)}
 	r.listenersValid = r.Accepted.State == outcome.True
 	if r.listenersValid {
+		r.closeListeners()
 		r.Gateway.Ports = ports(r.Listeners)
 		r.Serves = len(r.Gateway.Ports) > 0
 	}

@@ -39,6 +39,8 @@ type Listener struct {
 	Conflict string
 	// Attachable is set if routes may attach: the listener, its Gateway and its ListenerSet, if it is of one, are all accepted.
 	Attachable bool
+	// Closed is set if it is not, and keeps its hostname on its port all the same: requests are answered 500, or connections closed.
+	Closed bool
 	// Kinds are the kinds of routes it takes, and Namespaces says from where.
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
@@ -59,6 +61,15 @@ type findings struct {
 func resolveListeners(v *store.View, objects *store.Objects, gw *gwv1.Gateway, entries []entry) []Listener {
 	for i := range entries {
 		entries[i].unsupported = unsupported(entries[i].spec)
+		if message := entries[i].beyond; message != "" && impossible(entries[i].spec) == nil {
+			entries[i].unsupported = &refs.Problem{Reason: string(gwv1.ListenerReasonUnsupportedValue), Message: message}
+		}
+		if reason := entries[i].unreadable; reason != "" && entries[i].unsupported == nil {
+			entries[i].unsupported = &refs.Problem{
+				Reason:  string(gwv1.ListenerReasonUnsupportedValue),
+				Message: "the ListenerSet cannot be read; correct it, or install the definitions that belong to this version of Gatewright: " + reason,
+			}
+		}
 	}
 	conflicts := findConflicts(entries)
 	resolved := make([]Listener, 0, len(entries))
@@ -136,10 +147,20 @@ func hostnameOf(spec *gwv1.Listener) string {
 
 // unsupported looks for what this version does not serve. Whatever is left out is reported.
 func unsupported(spec *gwv1.Listener) *refs.Problem {
-	value := func(message string) *refs.Problem {
-		return &refs.Problem{Reason: string(gwv1.ListenerReasonUnsupportedValue), Message: message}
+	if problem := impossible(spec); problem != nil {
+		return problem
 	}
-	https := spec.Protocol == gwv1.HTTPSProtocolType
+	if spec.Protocol == gwv1.HTTPSProtocolType && !terminates(spec) {
+		return &refs.Problem{
+			Reason:  string(gwv1.ListenerReasonUnsupportedValue),
+			Message: fmt.Sprintf("tls.mode %s is not served on an HTTPS listener; use %s", *spec.TLS.Mode, gwv1.TLSModeTerminate),
+		}
+	}
+	return unsupportedFilter(spec)
+}
+
+// impossible looks for what keeps a listener from taking a hostname, or a port, from others.
+func impossible(spec *gwv1.Listener) *refs.Problem {
 	switch {
 	case len(servedKinds(spec)) == 0:
 		return &refs.Problem{
@@ -151,10 +172,10 @@ func unsupported(spec *gwv1.Listener) *refs.Problem {
 			Reason:  string(gwv1.ListenerReasonPortUnavailable),
 			Message: fmt.Sprintf("port %d is where every proxy answers its readiness probe; choose another", ir.ReadyPort),
 		}
-	case https && spec.TLS != nil && spec.TLS.Mode != nil && *spec.TLS.Mode != gwv1.TLSModeTerminate:
-		return value(fmt.Sprintf("tls.mode %s is not served on an HTTPS listener; use %s", *spec.TLS.Mode, gwv1.TLSModeTerminate))
-	default:
+	case spec.Protocol == gwv1.TCPProtocolType || spec.Protocol == gwv1.UDPProtocolType:
 		return unsupportedFilter(spec)
+	default:
+		return nil
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // findConflicts gives each listener that loses a conflict the reason. GEP-1713: the listener that comes first wins, so adding a
-// listener never takes one away that serves. One that lost, or that is not served anyway, takes nothing from others.
+// listener never takes one away that serves. One that lost takes nothing from others, nor one that cannot have its port. One that is not
+// served for another reason keeps its hostname: a request that it was to check gets to no other listener.
 func findConflicts(entries []entry) []*refs.Problem {
 	conflicts := make([]*refs.Problem, len(entries))
 	taken := map[socket]claims{}
@@ -21,7 +22,7 @@ func findConflicts(entries []entry) []*refs.Problem {
 			held = claims{first: e, byHostname: map[string]entry{}}
 		}
 		conflicts[i] = held.conflict(e)
-		if conflicts[i] == nil && e.unsupported == nil {
+		if conflicts[i] == nil && impossible(e.spec) == nil {
 			held.byHostname[hostnameOf(e.spec)] = e
 			taken[port] = held
 		}

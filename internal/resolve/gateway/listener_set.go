@@ -40,6 +40,10 @@ func (h holder) set() string {
 type entry struct {
 	holder holder
 	spec   *gwv1.Listener
+	// unreadable says why only the name, the hostname, the port and the protocol are known.
+	unreadable string
+	// beyond says why the Gateway has no room for it, so that it only keeps its hostname.
+	beyond string
 	// unsupported says what about it is not served.
 	unsupported *refs.Problem
 }
@@ -74,13 +78,13 @@ func ownEntries(gw *gwv1.Gateway) []entry {
 	return entries
 }
 
-// setEntries are the listeners of a ListenerSet.
-func setEntries(set *gwv1.ListenerSet) []entry {
+// setEntries are the listeners of a ListenerSet. beyond says why there is no room for them, empty if there is.
+func setEntries(set *gwv1.ListenerSet, beyond string) []entry {
 	h := holder{kind: store.ListenerSet, name: ir.Name{Namespace: set.Namespace, Name: set.Name}}
 	entries := make([]entry, 0, len(set.Spec.Listeners))
 	for i := range set.Spec.Listeners {
 		spec := gwv1.Listener(set.Spec.Listeners[i])
-		entries = append(entries, entry{holder: h, spec: &spec})
+		entries = append(entries, entry{holder: h, spec: &spec, unreadable: store.Unreadable(set), beyond: beyond})
 	}
 	return entries
 }
@@ -133,35 +137,28 @@ func notAllowed(v *store.View, objects *store.Objects, gw *gwv1.Gateway, set *gw
 func mergeSets(v *store.View, objects *store.Objects, gw *gwv1.Gateway) ([]entry, []Set) {
 	entries := ownEntries(gw)
 	var sets []Set
-	taken := map[string]int{}
+	var allowed []*gwv1.ListenerSet
+	places := map[*gwv1.ListenerSet]int{}
 	for _, set := range attachedSets(v, objects, store.KeyOf(gw)) {
 		outcome := Set{Key: store.KeyOf(set)}
 		if message := notAllowed(v, objects, gw, set); message != "" {
 			outcome.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
-		} else if message := beyondLimits(objects.Limits, set, len(entries), taken[set.Namespace]); message != "" {
-			outcome.Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
 		} else {
-			entries = append(entries, setEntries(set)...)
-			taken[set.Namespace] += len(set.Spec.Listeners)
+			allowed, places[set] = append(allowed, set), len(sets)
 		}
 		sets = append(sets, outcome)
 	}
-	return entries, sets
-}
-
-// beyondLimits says why a Gateway has no room for a ListenerSet, if it has none: all is how many listeners there are before it, and own
-// how many of them are from its namespace.
-func beyondLimits(l limits.Limits, set *gwv1.ListenerSet, all, own int) string {
-	n := len(set.Spec.Listeners)
-	switch {
-	case all+n > l.Listeners:
-		return fmt.Sprintf("the Gateway would have %d listeners, and %d are allowed; remove some, or use another Gateway", all+n, l.Listeners)
-	case own+n > l.NamespaceListeners:
-		return fmt.Sprintf("the ListenerSets of namespace %s would have %d listeners at the Gateway, and %d are allowed; remove some, or "+
-			"use another Gateway",
-			set.Namespace, own+n, l.NamespaceListeners)
+	room := newListenerRoom(objects.Limits, len(entries), allowed)
+	for _, set := range allowed {
+		place, message := room.of(set)
+		if place != limits.Served {
+			sets[places[set]].Accepted = setRefused(gwv1.ListenerSetReasonNotAllowed, message)
+		}
+		if place != limits.LeftOut {
+			entries = append(entries, setEntries(set, message)...)
+		}
 	}
-	return ""
+	return entries, sets
 }
 
 // evaluateSets sets the condition Accepted of each ListenerSet that has none yet, and opens the listeners of what is accepted.

@@ -82,9 +82,12 @@ func TableListeners(v *store.View, gateways *store.Table[Resolved], table ir.Tab
 	r, _ := gateways.Get(v, table.Gateway)
 	var listeners []ParentListener
 	for _, l := range r.Listeners {
-		if l.Attachable && l.Table == table {
+		if l.onPort() && l.Table == table {
 			listener := forRoutes(l)
 			listener.Filters, listener.ByHost, listener.Databases = l.Filters, r.byHost(l), r.Gateway.Fleet.Proxies.GeoIP
+			if l.Closed {
+				listener.Filters = unserved
+			}
 			listeners = append(listeners, listener)
 		}
 	}
@@ -110,11 +113,11 @@ func (r Resolved) byHost(l Listener) bool {
 	return false
 }
 
-// Tables lists the route tables of listeners that routes may attach to.
+// Tables lists the route tables of listeners that routes may attach to, or that answer errors.
 func (r Resolved) Tables() []ir.TableID {
 	var tables []ir.TableID
 	for _, l := range r.Listeners {
-		if l.Attachable && !l.Table.IsZero() {
+		if l.onPort() && !l.Table.IsZero() {
 			tables = append(tables, l.Table)
 		}
 	}

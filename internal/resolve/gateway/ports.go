@@ -8,12 +8,12 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// ports groups the open listeners by socket. Where whole connections are forwarded, a chain has an empty [ir.Stream] that routes
-// are still to fill in.
+// ports groups the listeners that have a part of a port by socket. Where whole connections are forwarded, a chain has an empty
+// [ir.Stream] that routes are still to fill in.
 func ports(listeners []Listener) []ir.Port {
 	byID := map[string]*ir.Port{}
 	for _, l := range listeners {
-		if !l.Attachable {
+		if !l.onPort() {
 			continue
 		}
 		port := &ir.Port{Number: l.Port, Protocol: l.Protocol}
@@ -42,14 +42,14 @@ func ports(listeners []Listener) []ir.Port {
 }
 
 // chain is what happens to the connections of a listener. One that has to end TLS and has no certificate keeps its server name and
-// closes them, so that no wider listener gets what is not its own.
+// closes them, so that no wider listener gets what is not its own. So does a closed one that cannot answer requests.
 func chain(l Listener) ir.Chain {
 	c := ir.Chain{Name: l.ID}
 	if l.Protocol.ChoosesByName() {
 		c.ServerName, c.Certificates, c.Clients = l.Hostname, l.Certificates, l.Clients
 	}
 	switch {
-	case l.Terminates && len(l.Certificates) == 0:
+	case l.Terminates && len(l.Certificates) == 0, l.Closed && !l.answers():
 	case l.Protocol == ir.HTTP:
 		c.Name, c.RouteTable = "http", l.Table
 	case l.Protocol == ir.HTTPS:

@@ -35,6 +35,15 @@ func BackendTLS(v *store.View, objects *store.Objects, key string) ResolvedBacke
 		return ResolvedBackendTLS{}
 	}
 	r := attachedTLS(p)
+	if reason := store.Unreadable(p); reason != "" {
+		r.Spec = ir.BackendTLS{FailClosed: true, Origin: ir.ObjectRef{Kind: string(store.BackendTLSPolicy), Name: ir.ParseName(key)}}
+		r.Accepted = &refs.Problem{
+			Reason: string(gwv1.PolicyReasonInvalid),
+			Message: "the policy cannot be read, so requests are answered 503; correct it, or install the definitions that belong to this " +
+				"version of Gatewright: " + reason,
+		}
+		return r
+	}
 	r.Spec = ir.BackendTLS{ServerName: string(p.Spec.Validation.Hostname), SubjectNames: backend.SubjectNames(&p.Spec.Validation)}
 	from := refs.Origin{Kind: string(store.BackendTLSPolicy), Namespace: p.Namespace}
 	r.Spec.Authorities, r.Accepted, r.ResolvedRefs = backend.Trust(v, objects, from, &p.Spec.Validation)

@@ -31,18 +31,16 @@ type action struct {
 	destination *ir.DestinationLayer
 	// credential is added to requests, nil for none.
 	credential *ir.InjectedCredential
-	// cookies are further conditions of the rule, of which a request must meet one in each list.
-	cookies [][]*ir.CookieMatches
 	// extensions are code of users that requests pass, nil for none.
 	extensions *ir.Extensions
-	// unchecked says that a filter cannot be resolved, so that no request may pass.
+	// unchecked says that a filter cannot be resolved, or the rule cannot be served, so that no request may pass.
 	unchecked bool
 }
 
 // rule puts an action behind a match.
 func (a action) rule(name string, match ir.Match) Rule {
 	return Rule{
-		rank: rankOf(match), Destination: a.destination,
+		rank: rankOf(match), Destination: a.destination, Unchecked: a.unchecked,
 		Rule: ir.Rule{
 			Name: name, Match: match, RequestHeaders: a.requestHeaders, ResponseHeaders: a.responseHeaders, Policy: a.policy,
 			Extensions: a.extensions, Redirect: a.redirect, Forward: a.forward, Respond: a.respond, Fail: a.fail,
@@ -85,7 +83,11 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 	rules := make([]Rule, 0, len(served))
 	for i, m := range served {
 		numbered := fmt.Sprintf("%s/%d", name, i)
-		rules = append(rules, a.rule(numbered, m))
+		placed := a.rule(numbered, m)
+		if rule.wide {
+			placed = placed.at(placed.rank.first())
+		}
+		rules = append(rules, placed)
 		if preflight.policy != nil && a.forward != nil && m.Method != "" && m.Method != ir.MethodOptions {
 			rules = append(rules, preflight.rule(numbered, m.OfPreflight()))
 		}
@@ -162,6 +164,9 @@ type resolver struct {
 func (r *resolver) action(filters []gwv1.HTTPRouteFilter, backends []backendRef) (action, string) {
 	var a action
 	forward := &ir.Forward{}
+	if message := checkRepeated(filters, ""); message != "" {
+		return failing(r.from.Kind), message
+	}
 	for i, f := range filters {
 		r.problems.at.index, r.problems.at.filter = i, true
 		if message := r.filter(f, &a, forward); message != "" {
@@ -262,6 +267,8 @@ func (r *resolver) extensionRef(f gwv1.HTTPRouteFilter, a *action, forward *ir.F
 	}
 }
 
+const onBackend = " on a backend"
+
 // unservedFilter names a filter as the user wrote it.
 func unservedFilter(f gwv1.HTTPRouteFilter, where string) string {
 	if f.ExtensionRef == nil {
@@ -273,19 +280,8 @@ func unservedFilter(f gwv1.HTTPRouteFilter, where string) string {
 
 func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 	weighted := ir.WeightedBackend{Weight: weight(b.BackendRef)}
-	for _, f := range b.filters {
-		message := unservedFilter(f, " on a backend")
-		switch {
-		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
-			message = requestHeaderEdit(f.RequestHeaderModifier, &weighted.RequestHeaders, &weighted.Rewrite)
-		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
-			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
-		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
-			message = rewrite(f.URLRewrite, &weighted.Rewrite)
-		}
-		if message != "" {
-			return weighted, message
-		}
+	if message := backendFilters(b.filters, &weighted); message != "" {
+		return weighted, message
 	}
 	backend, picker, problem := backend.OfRule(r.view, r.in.Objects, r.from, b.BackendObjectReference, r.protocol)
 	if problem != nil {
@@ -304,6 +300,28 @@ func (r *resolver) backend(b backendRef) (ir.WeightedBackend, string) {
 		}
 	}
 	return weighted, ""
+}
+
+// backendFilters applies the filters of one backend.
+func backendFilters(filters []gwv1.HTTPRouteFilter, weighted *ir.WeightedBackend) string {
+	if message := checkRepeated(filters, onBackend); message != "" {
+		return message
+	}
+	for _, f := range filters {
+		message := unservedFilter(f, onBackend)
+		switch {
+		case f.Type == gwv1.HTTPRouteFilterRequestHeaderModifier && f.RequestHeaderModifier != nil:
+			message = requestHeaderEdit(f.RequestHeaderModifier, &weighted.RequestHeaders, &weighted.Rewrite)
+		case f.Type == gwv1.HTTPRouteFilterResponseHeaderModifier && f.ResponseHeaderModifier != nil:
+			message = headerEdit(f.ResponseHeaderModifier, &weighted.ResponseHeaders)
+		case f.Type == gwv1.HTTPRouteFilterURLRewrite && f.URLRewrite != nil:
+			message = rewrite(f.URLRewrite, &weighted.Rewrite)
+		}
+		if message != "" {
+			return message
+		}
+	}
+	return ""
 }
 
 // weight: the standard reads no weight as 1.

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,13 +11,13 @@ import (
 )
 
 // Broken is what a route is whose resolution panicked: what it was last, and its parents are told. One that was nothing before, or before a
-// restart, answers an error, so that no wider route takes its requests.
+// restart, answers an error, so that no wider route takes its requests. So does one that guarded its requests otherwise before.
 func Broken(v *store.View, in Inputs, kind store.Kind, key string, last Resolved, reason string) Resolved {
 	meta, s, ok := in.subjectOf(v, kind, key)
 	if !ok {
 		return Resolved{}
 	}
-	if last.Name.Name == "" {
+	if last.Name.Name == "" || !in.guardsAsBefore(v, kind, key, last) {
 		last = in.closed(v, kind, meta, s)
 	}
 	return last.Fail(meta.Generation, reason)
@@ -33,10 +32,21 @@ func (in Inputs) closed(v *store.View, kind store.Kind, meta *metav1.ObjectMeta,
 	}
 	if kind == store.HTTPRoute || kind == store.GRPCRoute {
 		r.Attachments, r.listeners = b.attachments, b.listeners
-		everything := ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
-		r.Rules = []Rule{failing(string(kind)).rule(fmt.Sprintf("%s/%s/0/0", kind, r.Name), everything)}
+		r.Rules = in.brokenRules(v, kind, r.Name)
 	}
 	return r
+}
+
+// brokenRules closes what a route matches, or its hostnames if the matches are what makes the resolution panic.
+func (in Inputs) brokenRules(v *store.View, kind store.Kind, name ir.Name) (rules []Rule) {
+	defer func() {
+		if recover() != nil {
+			rules = []Rule{closedHostnames(string(kind), name)}
+		}
+	}()
+	route, _ := in.requestRouteOf(v, kind, name.String())
+	rules, _ = in.closedRules(v, route, name)
+	return rules
 }
 
 // Fail says at every parent that this generation could not be processed, and that the one before is served.

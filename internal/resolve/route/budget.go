@@ -12,14 +12,11 @@ import (
 
 // item is a route in the queue for a budget.
 func (r Resolved) item(weight int) limits.Item {
-	return limits.Item{Created: r.Created, Key: r.Name.String() + "/" + r.Kind, Weight: weight}
+	return limits.Item{Created: r.Created, Key: r.Name.String() + "/" + r.Kind, Owner: r.Name.Namespace, Weight: weight}
 }
 
-// Excluded says whether a route is beyond a budget.
-func (r Resolved) Excluded(c limits.Cutoff) bool {
-	i := r.item(0)
-	return c.Excludes(i.Created, i.Key)
-}
+// Repeated is what becomes of the rules of a route in narrower hostnames of a listener, by its [RepeatBudget].
+func (r Resolved) Repeated(t limits.Tiers) limits.Place { return t.Of(r.item(len(r.Rules))) }
 
 // WildcardListeners are the listeners at which a route has a hostname with a wildcard: its rules may have to be repeated for narrower ones.
 func (r Resolved) WildcardListeners() []ir.ListenerID {
@@ -32,12 +29,12 @@ func (r Resolved) WildcardListeners() []ir.ListenerID {
 	return list
 }
 
-// RepeatBudget finds the routes with wide hostnames whose rules are not repeated for narrower ones of a listener, because they would be too
-// many. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
+// RepeatBudget finds the routes with wide hostnames whose rules answer errors in narrower ones of a listener, because they would be
+// repeated too often. Where hosts are looked up by themselves, rules are repeated only for hostnames with a wildcard.
 func RepeatBudget(
 	v *store.View, routes *store.Table[Resolved], byWild, byListener *store.IndexOf[ir.ListenerID, Resolved], byHost bool, limit int,
 	listener ir.ListenerID,
-) limits.Cutoff {
+) limits.Tiers {
 	among := byListener
 	if byHost {
 		among = byWild
@@ -57,7 +54,7 @@ func RepeatBudget(
 		}
 	}
 	if len(narrower) == 0 {
-		return limits.Cutoff{}
+		return limits.Tiers{}
 	}
 	var items []limits.Item
 	for _, name := range byWild.Keys(v, listener) {
@@ -68,7 +65,7 @@ func RepeatBudget(
 		}
 		items = append(items, r.item(len(r.Rules)*times))
 	}
-	return limits.Find(items, limit)
+	return limits.Tier(items, limit)
 }
 
 // domainsAt are the domains that a route has at a listener.
@@ -85,28 +82,54 @@ func (r Resolved) domainsAt(listener ir.ListenerID) []string {
 	return unique(domains)
 }
 
-// hostBudget drops the rules of routes that a host has no room for, and names these routes.
-func hostBudget(list []candidate, l limits.Limits) (kept []candidate, beyond []string) {
+// hostBudget has the routes that a host has no room for answer errors, and names them. The room is shared by the namespaces that have
+// routes there. It has room for as many rules again that answer errors; full says that not even these are all there. Then all routes of the
+// namespaces that have too many answer errors.
+func hostBudget(list []candidate, l limits.Limits) (kept []candidate, beyond []string, full bool) {
 	if len(list) <= l.HostRules && expressionsOf(list) <= l.HostExpressions {
-		return list, nil
+		return list, nil, false
 	}
 	rules, expressions := map[string]*limits.Item{}, map[string]*limits.Item{}
 	for _, c := range list {
 		if rules[c.route] == nil {
-			item := limits.Item{Created: c.created, Key: c.route}
-			rules[c.route], expressions[c.route] = &item, &limits.Item{Created: c.created, Key: c.route, Weight: c.expressions}
+			item := limits.Item{Created: c.created, Key: c.route, Owner: c.name.Namespace}
+			rules[c.route] = &item
+			weighed := item
+			weighed.Weight = c.expressions
+			expressions[c.route] = &weighed
 		}
 		rules[c.route].Weight++
 	}
-	cutoffs := []limits.Cutoff{limits.Find(values(rules), l.HostRules), limits.Find(values(expressions), l.HostExpressions)}
+	byRules, byExpressions := limits.Share(values(rules), l.HostRules), limits.Share(values(expressions), l.HostExpressions)
+	closed := func(route string) bool {
+		return byRules.Excludes(*rules[route]) || byExpressions.Excludes(*expressions[route])
+	}
+	leftOut := limits.Share(slices.DeleteFunc(values(rules), func(i limits.Item) bool { return !closed(i.Key) }), l.HostRules)
 	for _, c := range list {
-		if slices.ContainsFunc(cutoffs, func(cut limits.Cutoff) bool { return cut.Excludes(c.created, c.route) }) {
-			beyond = append(beyond, c.route)
-		} else {
+		_, all := leftOut[c.name.Namespace]
+		if !closed(c.route) && !all {
 			kept = append(kept, c)
+			continue
+		}
+		beyond = append(beyond, c.route)
+		if !closed(c.route) || !leftOut.Excludes(*rules[c.route]) {
+			kept = append(kept, c.closed())
 		}
 	}
-	return kept, unique(beyond)
+	return kept, unique(beyond), len(leftOut) > 0
+}
+
+// closed is the candidate with an error for an answer, in its place.
+func (c candidate) closed() candidate {
+	c.rule = c.rule.closed()
+	return c
+}
+
+// unmatched answers what is left for no rule of a host that has no room for all.
+func unmatched() ir.Rule {
+	return ir.Rule{
+		Name: "beyond limits", Match: ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}, Fail: failure(string(store.HTTPRoute)),
+	}
 }
 
 func expressionsOf(list []candidate) int {
@@ -134,7 +157,7 @@ type Hosts struct {
 	Routes *store.Table[Resolved]
 	// ByDomain has the routes by [Resolved.Domains], and Repeats is the [RepeatBudget] of each listener.
 	ByDomain *store.IndexOf[ir.DomainID, Resolved]
-	Repeats  *store.TableOf[ir.ListenerID, limits.Cutoff]
+	Repeats  *store.TableOf[ir.ListenerID, limits.Tiers]
 	Limits   *limits.Limits
 	// Policies has the layers of policies on listeners and what is above them; nil for none.
 	Policies *store.TableOf[ir.ListenerID, *inherit.Layer]

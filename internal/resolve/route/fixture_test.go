@@ -22,7 +22,7 @@ type fixture struct {
 	objects *store.Objects
 	parents *store.Table[gateway.Parent]
 	tables  *store.TableOf[ir.TableID, []gateway.ParentListener]
-	repeats *store.TableOf[ir.ListenerID, limits.Cutoff]
+	repeats *store.TableOf[ir.ListenerID, limits.Tiers]
 	routes  *store.Table[route.Resolved]
 	byHost  *store.IndexOf[ir.DomainID, route.Resolved]
 }
@@ -50,7 +50,7 @@ func newFixture(t *testing.T, listeners, objects string) fixture {
 		parents: store.NewTable[gateway.Parent](s, "parent"),
 		tables:  store.NewTableOf[ir.TableID, []gateway.ParentListener](s, "table", ir.ParseTableID),
 		routes:  store.NewTable[route.Resolved](s, "route"),
-		repeats: store.NewTableOf[ir.ListenerID, limits.Cutoff](s, "repeats", ir.ParseListenerID),
+		repeats: store.NewTableOf[ir.ListenerID, limits.Tiers](s, "repeats", ir.ParseListenerID),
 	}
 	f.byHost = store.NewIndexOf(f.routes, "byHost", func(_ string, r route.Resolved) []ir.DomainID { return r.Domains() })
 	parent := parse(listeners)

@@ -16,14 +16,10 @@ func GRPC(v *store.View, in Inputs, key string) Resolved {
 	if !ok {
 		return Resolved{}
 	}
-	r := requestRoute{
-		kind: store.GRPCRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec,
-		hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP2,
+	if reason := store.Unreadable(route); reason != "" {
+		return in.unreadable(v, grpcRequests(route), reason)
 	}
-	for i := range route.Spec.Rules {
-		r.rules = append(r.rules, grpcRule(&route.Spec.Rules[i]))
-	}
-	return in.requests(v, r)
+	return in.requests(v, grpcRequests(route))
 }
 
 func grpcRule(spec *gwv1.GRPCRouteRule) requestRule {

@@ -15,14 +15,10 @@ func HTTP(v *store.View, in Inputs, key string) Resolved {
 	if !ok {
 		return Resolved{}
 	}
-	r := requestRoute{
-		kind: store.HTTPRoute, meta: &route.ObjectMeta, common: route.Spec.CommonRouteSpec,
-		hostnames: route.Spec.Hostnames, protocol: ir.BackendHTTP1,
+	if reason := store.Unreadable(route); reason != "" {
+		return in.unreadable(v, httpRequests(route), reason)
 	}
-	for i := range route.Spec.Rules {
-		r.rules = append(r.rules, httpRule(&route.Spec.Rules[i]))
-	}
-	return in.requests(v, r)
+	return in.requests(v, httpRequests(route))
 }
 
 func httpRule(spec *gwv1.HTTPRouteRule) requestRule {

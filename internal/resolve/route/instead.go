@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
@@ -80,10 +81,10 @@ func (r Resolved) Part(gateway string) Resolved {
 // SameRules says whether two versions of a route have proxies do the same.
 func (r Resolved) SameRules(other Resolved) bool { return reflect.DeepEqual(r.Rules, other.Rules) }
 
-// Replaces says whether an earlier version may be served instead of a refused one. Whether it may still refer to a backend in another
-// namespace is known only of those that the refused one refers to as well.
+// Replaces says whether an earlier version may be served instead of a refused one, see [Resolved.InsteadOf]. Whether it may still refer to
+// a backend in another namespace is known only of those that the refused one refers to as well.
 func (r Resolved) Replaces(refused Resolved) bool {
-	if r.SameRules(refused) || !r.protectedLike(refused) {
+	if r.SameRules(refused) || !r.guardsLike(refused) {
 		return false
 	}
 	return !slices.ContainsFunc(r.Backends, func(b ir.Backend) bool {
@@ -91,25 +92,99 @@ func (r Resolved) Replaces(refused Resolved) bool {
 	})
 }
 
-// protectedLike says whether policies protect every rule as they protect it in another version. An earlier version of a route must not be
-// served without a policy that came later.
-func (r Resolved) protectedLike(other Resolved) bool {
-	wanted := map[string]*ir.RequestPolicy{}
-	protected := false
-	for _, rule := range other.Rules {
-		protection := rule.Policy.Protection()
-		wanted[rule.Name], protected = protection, protected || protection != nil
-	}
+// guardsLike says whether no rule lets a request pass that a rule of another version would guard: one with the same match has the same
+// guard, and one with a match that the other version does not have is guarded as all rules there that are.
+func (r Resolved) guardsLike(other Resolved) bool {
+	wanted := other.guards()
+	guarded := slices.DeleteFunc(slices.Collect(maps.Values(wanted)), func(g *ir.RuleGuard) bool { return g == nil })
 	return !slices.ContainsFunc(r.Rules, func(rule Rule) bool {
-		protection, known := wanted[rule.Name]
-		return !known && protected || protection != nil && !reflect.DeepEqual(protection, rule.Policy.Protection())
+		own := rule.Guard()
+		differs := func(g *ir.RuleGuard) bool { return !reflect.DeepEqual(g, own) }
+		switch guard, known := wanted[matchText(rule.Match)]; {
+		case own != nil && own.Closed:
+			return false
+		case known:
+			return guard != nil && differs(guard)
+		default:
+			return slices.ContainsFunc(guarded, differs)
+		}
 	})
+}
+
+// guards are those of the rules, by their matches. The first rule of a match counts.
+func (r Resolved) guards() map[string]*ir.RuleGuard {
+	guards := make(map[string]*ir.RuleGuard, len(r.Rules))
+	for i := range r.Rules {
+		if text := matchText(r.Rules[i].Match); guards[text] == nil {
+			guards[text] = r.Rules[i].guard()
+		}
+	}
+	return guards
+}
+
+// guard is that of the rule, whether or not there is a backend for its requests.
+func (r Rule) guard() *ir.RuleGuard {
+	rule := r.Rule
+	if !r.Unchecked {
+		rule.Fail = nil
+	}
+	return rule.Guard()
+}
+
+// matchText is the same for equal matches.
+func matchText(m ir.Match) string {
+	cookies := m.Cookies.All()
+	m.Cookies = nil
+	return fmt.Sprintf("%+v %+v", m, cookies)
+}
+
+// Elsewhere has the rules of a version that replaces another for hostnames that it did not have: it takes no requests there that others may
+// guard.
+type Elsewhere struct {
+	// Known are the domains that it had, with the specificity of its own hostnames there.
+	Known map[ir.DomainID]int
+	Rules []Rule
+}
+
+// rulesAt are the rules for a domain of a listener.
+func (r Resolved) rulesAt(domain ir.DomainID) []Rule {
+	if r.Elsewhere == nil {
+		return r.Rules
+	}
+	if known, ok := r.Elsewhere.Known[domain]; ok && known == mostSpecific(r, domain.Listener, domain.Domain) {
+		return r.Rules
+	}
+	return r.Elsewhere.Rules
+}
+
+// InsteadOf is an earlier version that replaces a refused one. Where it does not have a match of a rule that guards something, these
+// requests are answered with an error, and so are those of the refused one for hostnames that it did not have.
+func (r Resolved) InsteadOf(refused Resolved) Resolved {
+	has := map[string]bool{}
+	for _, rule := range r.Rules {
+		has[matchText(rule.Match)] = true
+	}
+	// Errors come first: where the standard leaves two matches to their order, no request passes.
+	var rules []Rule
+	for _, rule := range refused.Rules {
+		if rule.guard() != nil && !has[matchText(rule.Match)] {
+			// Another rule of the earlier version may have the name.
+			rule.Name = fmt.Sprintf("%s/%s (rejected)%s", routeOf(rule.Name), ruleOf(rule.Name), rule.Name[strings.LastIndex(rule.Name, "/"):])
+			rules = append(rules, rule.closed())
+		}
+	}
+	r.Rules = append(rules, r.Rules...)
+	r.Elsewhere = &Elsewhere{Known: map[ir.DomainID]int{}, Rules: refused.cheaply().Rules}
+	for _, domain := range r.Domains() {
+		r.Elsewhere.Known[domain] = mostSpecific(r, domain.Listener, domain.Domain)
+	}
+	return r
 }
 
 // On is an earlier version where the route attaches today: hostnames and listeners that it no longer has are not served.
 func (r Resolved) On(current Resolved, gateway string) Resolved {
 	r.Attachments = nil
-	if len(r.Rules) > 0 {
+	if len(r.Rules) > 0 || r.Stream != nil {
 		r.Attachments = current.Part(gateway).Attachments
 	}
 	return r
@@ -119,9 +194,29 @@ func (r Resolved) On(current Resolved, gateway string) Resolved {
 func (r Resolved) Closed() Resolved {
 	rules := make([]Rule, 0, len(r.Rules))
 	for _, rule := range r.Rules {
-		rules = append(rules, failing(r.Kind).rule(rule.Name, rule.Match))
+		closed := failing(r.Kind).rule(rule.Name, rule.Match)
+		closed.Rest = rule.Rest
+		rules = append(rules, closed.at(rule.rank))
 	}
 	r.Rules, r.Backends = rules, nil
+	return r
+}
+
+// Widened is the route with errors for all that its rules may match, by paths that no proxy rejects.
+func (r Resolved) Widened() Resolved {
+	rules := make([]Rule, 0, len(r.Rules))
+	for _, rule := range r.Rules {
+		wide := failing(r.Kind).rule(rule.Name, ir.Match{Path: rule.Match.Path.Widened(), GRPC: rule.Match.GRPC})
+		wide.Rest = rule.Rest
+		rules = append(rules, wide.at(rule.rank))
+	}
+	r.Rules, r.Backends, r.Expressions = rules, nil, 0
+	return r
+}
+
+// ClosedHostnames is the route with an error for every request for its hostnames that no rule of another namespace matches.
+func (r Resolved) ClosedHostnames() Resolved {
+	r.Rules, r.Backends, r.Expressions = []Rule{closedHostnames(r.Kind, r.Name)}, nil, 0
 	return r
 }
 
@@ -153,7 +248,7 @@ func Decode(text []byte) (Resolved, error) {
 		return Resolved{}, fmt.Errorf("decode a route: %w", err)
 	}
 	for i := range r.Rules {
-		r.Rules[i].rank = rankOf(r.Rules[i].Match)
+		r.Rules[i] = r.Rules[i].placed()
 	}
 	return r, nil
 }

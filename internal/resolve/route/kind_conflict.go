@@ -58,16 +58,23 @@ type ConflictResolver struct {
 }
 
 // Resolve is the route of that key without the listeners where it loses. The standard: of two routes of different kinds whose hostnames
-// intersect, a listener takes the older, then the one whose name comes first. One that is not accepted itself does not stand in the way.
+// intersect, a listener takes the older, then the one whose name comes first. One whose rules cannot be served keeps its hostnames too, and
+// answers errors: a request that it was to check gets to no route of the other kind. What a Gateway has no room for is closed in the end.
 func (c ConflictResolver) Resolve(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
-	r = r.within(func(key string) Shortage {
+	if r.Stream != nil {
+		r = c.lowerPrecedence(v, key, r)
+	} else {
+		r = c.withoutLost(v, key, r)
+	}
+	return r.within(func(key string) Shortage {
 		shortage, _ := c.Namespaces.Get(v, key)
 		return shortage
 	})
-	if r.Stream != nil {
-		return c.lowerPrecedence(v, key, r)
-	}
+}
+
+// withoutLost is a route without the listeners where one of the other kind has precedence.
+func (c ConflictResolver) withoutLost(v *store.View, key string, r Resolved) Resolved {
 	if !slices.ContainsFunc(r.Attachments, func(a Attachment) bool { return c.conflicts(v, r, a) }) {
 		return r
 	}
@@ -108,7 +115,7 @@ func (c ConflictResolver) winner(v *store.View, known map[contender]string, key 
 	winner := ""
 	for _, other := range c.ByKind.Keys(v, KindID{at.ID(), exclusiveKinds[r.Kind]}) {
 		o, _ := c.Routes.Get(v, other)
-		if o.Refused || !o.hasPrecedence(r) {
+		if !o.hasPrecedence(r) {
 			continue
 		}
 		theirs := slices.IndexFunc(o.Attachments, func(a Attachment) bool { return compareAttachments(a, at) == 0 })

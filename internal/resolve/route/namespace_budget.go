@@ -86,41 +86,97 @@ type NamespaceBudget struct {
 	Limits             *limits.Limits
 }
 
-// Shortage is the first route that a Gateway has no room for, and every younger one of its namespace. The zero value has room for all.
-type Shortage struct {
-	limits.Cutoff
-	// Name is the limit that was met first, and What it limits.
+// Shortage are the limits of a Gateway that the routes of a namespace exceed.
+type Shortage []Exceeded
+
+// Exceeded is a limit, and which routes are beyond it.
+type Exceeded struct {
+	limits.Tiers
+	// Name is the limit, and What it limits.
 	Name, What string
+	// Taken are the backends of the routes within the limit, sorted: another route that uses only these takes nothing.
+	Taken []string
+}
+
+// measure is something of which a Gateway takes so much of a namespace.
+type measure struct {
+	name, what   string
+	total, limit int
+	// weigh is how much of it a route takes, and closed says that a route takes as much of it while it answers errors.
+	weigh  func(Resolved) int
+	closed bool
 }
 
 // Shortage finds the routes that a Gateway has no room for. As long as there is room for all, it reads totals only.
 func (b NamespaceBudget) Shortage(v *store.View, key string) Shortage {
-	var first Shortage
-	for _, m := range []struct {
-		name, what   string
-		total, limit int
-		weigh        func(Resolved) int
-	}{
-		{limits.NameRoutes, "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, func(Resolved) int { return 1 }},
-		{limits.NameRules, "rules", b.Rules.Get(v, key), b.Limits.Rules, func(r Resolved) int { return r.RulesByNamespace()[key] }},
+	var all Shortage
+	for _, m := range []measure{
+		{limits.NameRoutes, "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, weighs(limits.NameRoutes, key), true},
+		{limits.NameRules, "rules", b.Rules.Get(v, key), b.Limits.Rules, weighs(limits.NameRules, key), true},
 		{
 			limits.NameNamespaceExpressions, "instructions of regular expressions", b.Expressions.Get(v, key), b.Limits.NamespaceExpressions,
-			func(r Resolved) int { return r.ExpressionsByNamespace()[key] },
+			weighs(limits.NameNamespaceExpressions, key), false,
 		},
-		{limits.NameBackends, "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key)},
+		{limits.NameBackends, "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key), false},
 	} {
 		if m.total <= m.limit {
 			continue
 		}
 		var items []limits.Item
-		for _, r := range b.byAge(v, key) {
+		routes := b.byAge(v, key)
+		for _, r := range routes {
 			items = append(items, r.item(m.weigh(r)))
 		}
-		if cutoff := limits.Find(items, m.limit); cutoff.Before(first.Cutoff) {
-			first = Shortage{Cutoff: cutoff, Name: m.name, What: m.what}
+		e := Exceeded{Tiers: limits.Tiers{Closed: limits.Share(items, m.limit)}, Name: m.name, What: m.what}
+		if m.closed {
+			e.Tiers = limits.Tier(items, m.limit)
+		}
+		if m.name == limits.NameBackends {
+			e.Taken = takenBackends(e.Closed, routes, key)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// of is the first limit that a route is beyond, and what becomes of it.
+func (s Shortage) of(r Resolved, key string) (Exceeded, limits.Place) {
+	var first Exceeded
+	worst := limits.Served
+	for _, e := range s {
+		if place := e.Of(r.item(e.weigh(r, key))); place > worst {
+			first, worst = e, place
 		}
 	}
-	return first
+	return first, worst
+}
+
+// weigh is how much of the limit a route takes beside those within it.
+func (e Exceeded) weigh(r Resolved, key string) int {
+	if e.Name != limits.NameBackends {
+		return weighs(e.Name, key)(r)
+	}
+	count := 0
+	for _, name := range r.BackendsByNamespace()[key] {
+		if _, taken := slices.BinarySearch(e.Taken, name); !taken {
+			count++
+		}
+	}
+	return count
+}
+
+// weighs is how much of a limit a route takes.
+func weighs(name, key string) func(Resolved) int {
+	return func(r Resolved) int {
+		switch name {
+		case limits.NameRules:
+			return r.RulesByNamespace()[key]
+		case limits.NameNamespaceExpressions:
+			return r.ExpressionsByNamespace()[key]
+		default:
+			return 1
+		}
+	}
 }
 
 // newBackends counts the backends that no route before has.
@@ -135,6 +191,17 @@ func newBackends(key string) func(Resolved) int {
 	}
 }
 
+// takenBackends are those of the routes before the first that there is no room for.
+func takenBackends(closed limits.Shares, routes []Resolved, key string) []string {
+	var taken []string
+	for _, r := range routes {
+		if !closed.Excludes(r.item(1)) {
+			taken = append(taken, r.BackendsByNamespace()[key]...)
+		}
+	}
+	return unique(taken)
+}
+
 func (b NamespaceBudget) byAge(v *store.View, key string) []Resolved {
 	var list []Resolved
 	for _, name := range b.ByNamespace.Keys(v, key) {
@@ -145,22 +212,28 @@ func (b NamespaceBudget) byAge(v *store.View, key string) []Resolved {
 	return list
 }
 
-// within takes a route from the Gateways that have no room for it, and says so.
+// within has a route answer errors at the Gateways that have no room for it, and says so. One that there is no room for even so is taken
+// from the Gateway, where all routes of its namespace answer errors then.
 func (r Resolved) within(shortages func(key string) Shortage) Resolved {
-	beyond := map[string]Shortage{}
+	beyond, leftOut := map[string]Exceeded{}, map[string]bool{}
 	for _, a := range r.Attachments {
-		if s := shortages(r.namespaceKey(a)); r.Excluded(s.Cutoff) {
-			beyond[a.Gateway] = s
+		if e, place := shortages(r.namespaceKey(a)).of(r, r.namespaceKey(a)); place != limits.Served {
+			beyond[a.Gateway], leftOut[a.Gateway] = e, place == limits.LeftOut
 		}
 	}
 	if len(beyond) == 0 {
 		return r
 	}
-	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool { _, out := beyond[a.Gateway]; return out })
+	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool { return leftOut[a.Gateway] })
+	for gateway := range beyond {
+		if !leftOut[gateway] {
+			r = r.With(gateway, r.cheaply().On(r, gateway))
+		}
+	}
 	r.Outcome.Parents = slices.Clone(r.Outcome.Parents)
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]
-		s, out := beyond[parent.Gateway]
+		e, out := beyond[parent.Gateway]
 		if !out {
 			continue
 		}
@@ -168,11 +241,25 @@ func (r Resolved) within(shortages func(key string) Shortage) Resolved {
 		// There is no count of what is too much: it would change all messages with each route.
 		parent.Conditions[0] = outcome.Condition{
 			Type: string(gwv1.RouteConditionAccepted), State: outcome.False, Reason: string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more; this is one of the youngest routes; "+
+			Message: fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more%s; "+
 				"delete some, or ask the operator for more (limit %s)",
-				parent.Gateway, s.Limit, s.What, r.Name.Namespace, s.Name),
+				parent.Gateway, e.Limit(), e.What, r.Name.Namespace, r.consequence(e, leftOut[parent.Gateway]), e.Name),
 		}
 		parent.Gateway = ""
 	}
 	return r
+}
+
+// consequence says what becomes of a route beyond a limit.
+func (r Resolved) consequence(e Exceeded, leftOut bool) string {
+	switch answer := failure(r.Kind).StatusCode; {
+	case leftOut:
+		return ", even of those that only answer errors; this is one of the youngest routes, and is left out"
+	case e.Full():
+		return fmt.Sprintf(", even of those that only answer errors; so all its routes answer %d", answer)
+	case r.Stream != nil:
+		return "; this is one of the youngest routes, and its connections are closed"
+	default:
+		return fmt.Sprintf("; this is one of the youngest routes, and its requests are answered %d", answer)
+	}
 }

@@ -61,7 +61,7 @@ func streamsOf(
 	best := map[string]streamCandidate{}
 	for _, key := range byListener.Keys(v, ir.ListenerID{Gateway: gatewayKey, Listener: listener.Name}) {
 		r, _ := routes.Get(v, key)
-		if r.Stream == nil {
+		if r = r.At(gatewayKey); r.Stream == nil {
 			// It is attached to a listener of the same name for requests, which only a cluster without validation has.
 			continue
 		}

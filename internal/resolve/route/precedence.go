@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/gatewright/gatewright/internal/ir"
 )
@@ -21,11 +22,44 @@ type rank struct {
 }
 
 const (
-	rankRoot = iota
+	// rankLast is for what closes the rest of a hostname.
+	rankLast = iota - 1
+	rankRoot
 	rankRegex
 	rankPrefix
 	rankExact
 )
+
+// first is before every rank of the same path and method.
+func (r rank) first() rank {
+	r.headers = math.MaxInt
+	return r
+}
+
+// at is the rule in a place that is not the one of its match.
+func (r Rule) at(place rank) Rule {
+	r.rank, r.Place = place, nil
+	if place != rankOf(r.Match) {
+		r.Place = &Place{place.kind, place.length, place.method, place.preflight, place.headers, place.query}
+	}
+	return r
+}
+
+// Place is a rank that another replica can read.
+type Place struct {
+	Kind, Length      int
+	Method, Preflight bool
+	Headers, Query    int
+}
+
+// placed is the rule with the rank of its place, or of its match.
+func (r Rule) placed() Rule {
+	r.rank = rankOf(r.Match)
+	if p := r.Place; p != nil {
+		r.rank = rank{p.Kind, p.Length, p.Method, p.Preflight, p.Headers, p.Query}
+	}
+	return r
+}
 
 func rankOf(m ir.Match) rank {
 	r := rank{

@@ -1,6 +1,8 @@
 package route_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,11 +30,99 @@ func TestNoEarlierVersionIsServedWithoutALaterPolicy(t *testing.T) {
 		"a policy that is gone":        {jwt, nil, true},
 		"another policy":               {jwt, &ir.RequestPolicy{BasicAuth: &ir.BasicAuth{}}, false},
 		"a timeout that came later":    {nil, &ir.RequestPolicy{RequestTimeout: new(time.Second)}, true},
-		"a filter of the route itself": {nil, filter, true},
+		"a filter of the route itself": {nil, filter, false},
+		"the same filter":              {filter, filter, true},
 		"the same of a policy":         {nil, policy, false},
+		"a limit that came later":      {nil, &ir.RequestPolicy{RateLimit: &ir.LocalRateLimit{}}, false},
+		"a policy that is broken":      {jwt, &ir.RequestPolicy{FailClosed: true}, false},
 	} {
 		if got := version("/good", c.good).Replaces(version("/refused", c.refused)); got != c.want {
 			t.Errorf("%s: the earlier version is served: %t", name, got)
+		}
+	}
+}
+
+// TestNoEarlierVersionIsServedWithoutAGuard compares versions rule by rule: `/a+` is a rule that guards, `/a-` one that answers an error because
+// of a filter, `/a!` one without a backend, and `/a*` one with code of users.
+func TestNoEarlierVersionIsServedWithoutAGuard(t *testing.T) {
+	t.Parallel()
+	version := func(text string) route.Resolved {
+		r := route.Resolved{Kind: "HTTPRoute", Name: ir.Name{Namespace: "a", Name: "b"}}
+		for i, field := range strings.Fields(text) {
+			path := ir.StringMatch{Kind: ir.Prefix, Value: strings.TrimRight(field, "+-*!")}
+			rule := ir.Rule{Name: fmt.Sprintf("HTTPRoute/a/b/%d/0", i), Match: ir.Match{Path: path}}
+			switch field[len(field)-1] {
+			case '+':
+				rule.Policy = &ir.RequestPolicy{Auth: &ir.ExternalAuth{PathPrefix: "/x"}}
+			case '-', '!':
+				rule.Fail = &ir.Fail{StatusCode: 500}
+			case '*':
+				rule.Extensions = &ir.Extensions{List: []ir.Extension{{Lua: &ir.Lua{}}}}
+			}
+			r.Rules = append(r.Rules, route.Rule{Rule: rule, Unchecked: field[len(field)-1] == '-'})
+		}
+		return r
+	}
+	for _, c := range []struct{ name, good, refused, want string }{
+		{"no guards", "/a /b", "/a /c", "/a /b"},
+		{"a guard that came later", "/a", "/a+", "none"},
+		{"a rule with a guard that came later", "/", "/ /admin+", "/admin- /"},
+		{"a guard at another match", "/ /admin+", "/ /admins+", "/admins- / /admin+"},
+		{"all guarded alike, at another match", "/admin+", "/admins+", "/admins- /admin+"},
+		{"a rule without a guard that is no longer there", "/ /admin/free /admin+", "/ /admin+", "none"},
+		{"another guard", "/admin*", "/admin+", "none"},
+		{"a guard that is gone", "/admin+ /", "/admin /", "/admin+ /"},
+		{"code of users that came later", "/a", "/a*", "none"},
+		{"a rule that answers an error", "/a", "/a-", "none"},
+		{"a rule without a backend", "/a", "/a!", "/a"},
+		{"one that answered an error before", "/a-", "/a+", "/a-"},
+		{"the order changed", "/a+ /b", "/b /a+ /c", "/a+ /b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			good, refused := version(c.good), version(c.refused)
+			got := "none"
+			if good.Replaces(refused) {
+				var texts []string
+				for _, rule := range good.InsteadOf(refused).Rules {
+					mark := ""
+					switch {
+					case rule.Fail != nil:
+						mark = "-"
+					case rule.Guard() != nil:
+						mark = "+"
+					}
+					texts = append(texts, rule.Match.Path.Value+mark)
+				}
+				got = strings.Join(texts, " ")
+			}
+			if got != c.want {
+				t.Errorf("served is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestWidened: what is left of a match is a path that no proxy rejects.
+func TestWidened(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path ir.StringMatch
+		want string
+	}{
+		{ir.StringMatch{Kind: ir.Exact, Value: "/a/b"}, "Exact /a/b"},
+		{ir.StringMatch{Kind: ir.Prefix, Value: "/a"}, "Prefix /a"},
+		{ir.StringMatch{Kind: ir.Prefix, Value: "/a b/c"}, "Prefix /"},
+		{ir.StringMatch{Kind: ir.Exact, Value: "/a/b%zz"}, "Prefix /a"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "/a/b[0-9]+"}, "Prefix /a"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "^/a/(b|c)"}, "Prefix /"},
+		{ir.StringMatch{Kind: ir.Regex, Value: ".*"}, "Prefix /"},
+	} {
+		rule := ir.Rule{Name: "HTTPRoute/a/b/0/0", Match: ir.Match{Path: c.path, Method: "GET", Headers: []ir.NamedMatch{{Name: "a"}}}}
+		wide := route.Resolved{Kind: "HTTPRoute", Rules: []route.Rule{{Rule: rule}}}.Widened().Rules[0]
+		got := fmt.Sprintf("%s %s", wide.Match.Path.Kind, wide.Match.Path.Value)
+		if got != c.want || wide.Fail == nil || wide.Match.Method != "" || len(wide.Match.Headers) > 0 {
+			t.Errorf("%s %s becomes %+v, want %s", c.path.Kind, c.path.Value, wide.Rule, c.want)
 		}
 	}
 }

@@ -11,7 +11,10 @@ import (
 // answered 500, and the route says why.
 func TestWhatEnvoyWouldRefuse(t *testing.T) {
 	t.Parallel()
-	const backend = `backendRefs: [{name: one, port: 80}]`
+	const (
+		backend = `backendRefs: [{name: one, port: 80}]`
+		askOne  = `{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}}}`
+	)
 	for _, c := range []struct {
 		name, rule, message string
 		// dropped says that nothing matches any more, because the match itself is bad.
@@ -74,6 +77,24 @@ func TestWhatEnvoyWouldRefuse(t *testing.T) {
 			"a rewrite to a path with a space",
 			`filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: "/a b"}}}]`,
 			"urlRewrite.path.replacePrefixMatch", false,
+		},
+		{
+			"two authorizations", `filters: [` + askOne + `, ` + strings.Replace(askOne, "name: one", "name: two", 1) + `]`,
+			"two filters of type ExternalAuth", false,
+		},
+		{
+			"two authorizations, the first of which leads nowhere",
+			`filters: [` + strings.Replace(askOne, "name: one", "name: gone", 1) + `, ` + askOne + `]`, "two filters of type ExternalAuth", false,
+		},
+		{"two filters CORS", `filters: [{type: CORS, cors: {}}, {type: CORS, cors: {}}]`, "two filters of type CORS", false},
+		{
+			"two filters that edit the headers of requests",
+			`filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [a]}}, ` +
+				`{type: RequestHeaderModifier, requestHeaderModifier: {remove: [b]}}]`, "two filters of type RequestHeaderModifier", false,
+		},
+		{
+			"two redirects", `filters: [{type: RequestRedirect, requestRedirect: {port: 1}}, {type: RequestRedirect, requestRedirect: {port: 2}}]`,
+			"two filters of type RequestRedirect", false,
 		},
 		{"a header of CORS that is none", `filters: [{type: CORS, cors: {allowHeaders: ["a b"]}}]`, `filter CORS: header "a b"`, false},
 		{
@@ -139,6 +160,17 @@ func TestARuleThatGuardsIsClosedWhereItsMatchCannotBeRead(t *testing.T) {
 				t.Errorf("without a guard answered %s", got)
 			}
 		})
+	}
+}
+
+// TestFiltersOfABackendAreNotRepeated has the second of two filters take the place of none.
+func TestFiltersOfABackendAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	const twice = `{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [a]}}, ` +
+		`{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [b]}}`
+	f := newFixture(t, "l:80:", httpRoute("r", "1", "  rules: [{backendRefs: [{name: one, port: 80, filters: ["+twice+"]}]}]"))
+	if got := f.request("x.org", "/"); got != "500" {
+		t.Errorf("answered %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,8 @@ type requestRule struct {
 	sessions *gwv1.SessionPersistence
 	// name is by which policies target the rule, empty if it has none.
 	name string
+	// wide says that it has conditions which are not known, so that it cannot be served. It comes before all others with its path.
+	wide bool
 	// complete adds what only one of the kinds has. Of what cannot be served it returns a message.
 	complete func(a *action) string
 }
@@ -65,12 +68,15 @@ func (in Inputs) requests(v *store.View, route requestRoute) Resolved {
 		resolved.Rules = append(resolved.Rules, r.rule(fmt.Sprintf("%s/%s/%d", kind, name, i), i, rule)...)
 	}
 	resolved.Expressions, resolved.rejected = r.expressions.Size(), r.rejected
+	resolved.guarded = in.guardsOf(v, route)
 	return w.finish(resolved, b, route.meta.Generation)
 }
 
 func (r *resolver) rule(name string, index int, rule requestRule) []Rule {
 	r.problems.at.rule = index
+	rule, many := r.in.withConditions(r.view, r.from, rule)
 	a, message := r.action(rule.filters, rule.backends)
+	message = cmp.Or(message, many)
 	if message == "" && a.forward != nil {
 		message = rule.complete(&a)
 	}
@@ -79,12 +85,6 @@ func (r *resolver) rule(name string, index int, rule requestRule) []Rule {
 	}
 	if message == "" {
 		message = keepSessions(rule.sessions, name, &a)
-	}
-	if message == "" {
-		message = checkCombinations(rule, a)
-	}
-	if message == "" {
-		rule = rule.withCookies(a.cookies)
 	}
 	if message == "" {
 		message = r.inherit(rule.name, &a)

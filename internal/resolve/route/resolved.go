@@ -27,10 +27,10 @@ type Resolved struct {
 	// Backends are the backends that it uses, sorted.
 	Backends []ir.Backend
 	Outcome  outcome.Route
-	// Refused says that no rule can be served. The rules are there, and answer errors.
-	Refused bool
 	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
 	Instead map[string]Resolved
+	// Elsewhere is for the hostnames that an earlier version did not have; nil for none.
+	Elsewhere *Elsewhere `json:"-"`
 	// listeners has, for each parent of the outcome, the listeners that accept the route.
 	listeners [][]ir.ListenerID
 	// uses are the backends by the rules that refer to them, and missing the Services that do not exist, as `namespace/name`, sorted.
@@ -40,6 +40,8 @@ type Resolved struct {
 	imports []string
 	// rejected are the rules that policies on the route reject.
 	rejected []Rejected
+	// guarded is a digest of what guards its requests, see [Inputs.guardsOf].
+	guarded uint64
 }
 
 // Rule is one match of one rule, with what precedence needs to know.
@@ -47,7 +49,15 @@ type Rule struct {
 	ir.Rule
 	// Destination has the settings of policies on the rule, or its route, for connections to backends; nil for none.
 	Destination *ir.DestinationLayer `json:",omitempty"`
-	rank        rank
+	// Unchecked says that the rule answers an error because it is not known what requests are to be checked for, and not for want of a
+	// backend.
+	Unchecked bool `json:",omitempty"`
+	// Rest says that the rule stands for rules that are not known. It answers an error for all requests for its hostnames that no rule of
+	// another namespace matches.
+	Rest bool `json:",omitempty"`
+	// Place is set if that is not the place of its match, for another replica to read.
+	Place *Place `json:",omitempty"`
+	rank  rank
 }
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.
@@ -84,6 +94,22 @@ func (r Resolved) Listeners() []ir.ListenerID {
 		list = append(list, a.ID())
 	}
 	return list
+}
+
+// NotAccepted are the listeners that the route attaches to only to answer errors: no parent with them accepts it.
+func (r Resolved) NotAccepted() []ir.ListenerID {
+	refused := func(p outcome.Parent) bool { return len(p.Conditions) == 0 || p.Conditions[0].State != outcome.True }
+	if !slices.ContainsFunc(r.Outcome.Parents, refused) {
+		return nil
+	}
+	return slices.DeleteFunc(r.Listeners(), func(id ir.ListenerID) bool {
+		for i, listeners := range r.listeners {
+			if !refused(r.Outcome.Parents[i]) && slices.Contains(listeners, id) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Domains are the domains of listeners the route has rules for, each once.

@@ -1,12 +1,11 @@
 package route
 
 import (
-	"fmt"
-
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/resolve/routefilter"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -23,10 +22,7 @@ func isRouteFilter(ref *gwv1.LocalObjectReference) bool {
 
 // routeFilter applies an HTTPRouteFilter. One that cannot be found or served makes the rule answer 500.
 func (r *resolver) routeFilter(name string, a *action, forward *ir.Forward) string {
-	in := routefilter.Inputs{
-		View: r.view, Objects: r.in.Objects, Namespace: r.from.Namespace, GRPC: r.from.Kind == string(store.GRPCRoute),
-	}
-	resolved, problem, message := routefilter.Resolve(in, name)
+	resolved, problem, message := routefilter.Resolve(r.in.routeFilters(r.view, r.from), name)
 	if problem != nil {
 		r.problems.unresolvedRef(problem)
 		a.unchecked = true
@@ -34,9 +30,6 @@ func (r *resolver) routeFilter(name string, a *action, forward *ir.Forward) stri
 	}
 	if message != "" {
 		return message
-	}
-	if len(resolved.Cookies) > 0 {
-		a.cookies = append(a.cookies, resolved.Cookies)
 	}
 	a.requestHeaders = a.requestHeaders.And(resolved.RequestHeaders)
 	a.responseHeaders = a.responseHeaders.And(resolved.ResponseHeaders)
@@ -53,6 +46,11 @@ func (r *resolver) routeFilter(name string, a *action, forward *ir.Forward) stri
 		a.credential = resolved.Credential
 	}
 	return addRewrite(&forward.Rewrite, resolved.Rewrite)
+}
+
+// routeFilters is what HTTPRouteFilters of a route are resolved from.
+func (in Inputs) routeFilters(v *store.View, from refs.Origin) routefilter.Inputs {
+	return routefilter.Inputs{View: v, Objects: in.Objects, Namespace: from.Namespace, GRPC: from.Kind == string(store.GRPCRoute)}
 }
 
 // addRewrite adds the rewrite of an HTTPRouteFilter to what filters before it ask for.
@@ -95,38 +93,4 @@ func besideResponse(a action, forward *ir.Forward) string {
 	default:
 		return ""
 	}
-}
-
-// maxCombinations bounds the matches of a rule together with those of its filters.
-const maxCombinations = 512
-
-// checkCombinations bounds what a rule and its filters make together.
-func checkCombinations(rule requestRule, a action) string {
-	count := len(rule.matches)
-	for _, alternatives := range a.cookies {
-		count *= len(alternatives)
-	}
-	if count > maxCombinations {
-		return fmt.Sprintf("the matches of the rule and of its filters make %d combinations, and %d are allowed; use fewer",
-			count, maxCombinations)
-	}
-	return ""
-}
-
-// withCookies is the rule with the conditions on cookies that its filters add: one rule for each way to meet all of them.
-func (rule requestRule) withCookies(lists [][]*ir.CookieMatches) requestRule {
-	for _, alternatives := range lists {
-		var matches []ir.Match
-		var segments [][]string
-		for i, m := range rule.matches {
-			for _, cookies := range alternatives {
-				narrow := m
-				narrow.Cookies = m.Cookies.And(cookies)
-				matches = append(matches, narrow)
-				segments = append(segments, rule.segmentsOf(i))
-			}
-		}
-		rule.matches, rule.segments = matches, segments
-	}
-	return rule
 }

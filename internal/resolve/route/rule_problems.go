@@ -39,7 +39,7 @@ func (w *ruleProblems) invalidRule(index int, message string) {
 func (w *ruleProblems) finish(r Resolved, b binding, generation int64) Resolved {
 	r.Outcome = outcome.Route{Generation: generation, Parents: b.parents}
 	refused := len(w.invalid) > 0 && len(w.invalid) == w.rules
-	r.Attachments, r.listeners, r.Refused = b.attachments, b.listeners, refused
+	r.Attachments, r.listeners = b.attachments, b.listeners
 	for i := range r.Outcome.Parents {
 		parent := &r.Outcome.Parents[i]
 		if refused && parent.Conditions[0].State == outcome.True {
@@ -65,7 +65,7 @@ func (w *ruleProblems) finish(r Resolved, b binding, generation int64) Resolved 
 }
 
 // failing answers every request of a rule with an error. The standard: 500 for HTTP, UNAVAILABLE for gRPC, which is what 503 means there.
-func failing(kind string) action { return action{fail: failure(kind)} }
+func failing(kind string) action { return action{fail: failure(kind), unchecked: true} }
 
 func failure(kind string) *ir.Fail {
 	if kind == string(store.GRPCRoute) {

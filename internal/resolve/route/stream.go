@@ -85,6 +85,9 @@ func (in Inputs) stream(v *store.View, s streamRoute) Resolved {
 	w := &ruleProblems{rules: len(s.rules), answer: "they are left out"}
 	from := refs.Origin{Kind: string(s.kind), Namespace: s.meta.Namespace}
 	stream := &ir.Stream{Route: fmt.Sprintf("%s/%s", s.kind, name)}
+	if reason := store.Unreadable(s.meta); reason != "" {
+		w.rules, w.invalid, s.rules = 1, []string{notReadable(reason) + "; until then its connections are closed"}, nil
+	}
 	for i, rule := range s.rules {
 		if i > 0 {
 			w.invalidRule(i, fmt.Sprintf("a %s has one rule, and only the first is served; write a route for each", s.kind))

@@ -78,7 +78,7 @@ func (e *expressions) meantPath(m ir.StringMatch, segments []string) ir.StringMa
 	if m.Kind != ir.Regex || e.Take(m.Value) == nil {
 		return m
 	}
-	wide := beginsAs(m.Value)
+	wide := beginsAs(m.Value, longestBeginning)
 	if len(segments) > 0 {
 		wide = e.meantSegments(segments)
 	}
@@ -93,7 +93,7 @@ func (e *expressions) meantSegments(segments []string) string {
 	wide := make([]string, len(segments))
 	kept := make([]string, len(segments))
 	for i, s := range segments {
-		wide[i] = "/" + beginsAs(s)
+		wide[i] = "/" + beginsAs(s, longestBeginning)
 		kept[i] = wide[i]
 		if e.Take(s) == nil {
 			kept[i] = "/(?:" + s + ")"
@@ -105,24 +105,8 @@ func (e *expressions) meantSegments(segments []string) string {
 	return strings.Join(kept, "")
 }
 
-// beginsAs is an expression for what begins as every text that an expression could match.
-func beginsAs(expression string) string {
-	literal := literalBeginning(strings.TrimPrefix(expression, "^"))
-	return regexp.QuoteMeta(literal[:min(len(literal), longestBeginning)]) + ".*"
-}
-
-// literalBeginning is what every text begins with that an expression could match, as far as that is plain to see.
-func literalBeginning(expression string) string {
-	if strings.Contains(expression, "|") {
-		return ""
-	}
-	end := strings.IndexFunc(expression, func(c rune) bool { return strings.ContainsRune(`\.+*?()[]{}^$`, c) || c > '~' || c <= ' ' })
-	if end < 0 {
-		return expression
-	}
-	if end > 0 && strings.ContainsRune("*?{", rune(expression[end])) {
-		// The character before may be missing.
-		end--
-	}
-	return expression[:end]
+// beginsAs is an expression for what begins as every text that an expression could match, of which it keeps so many characters.
+func beginsAs(expression string, longest int) string {
+	literal := ir.LiteralBeginning(expression)
+	return regexp.QuoteMeta(literal[:min(len(literal), longest)]) + ".*"
 }

@@ -34,14 +34,18 @@ func (in Hosts) VirtualHost(v *store.View, id ir.HostID) ir.VirtualHost {
 		domains = domains[:1]
 		host.FallsThrough = owner.Hostname != domain
 	}
-	list, beyond := hostBudget(in.candidates(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID}, domains), *in.Limits)
-	host.Beyond = beyond
+	all, beside, unrepeated := in.candidates(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID}, domains)
+	list, beyond, full := hostBudget(all, *in.Limits)
+	host.Beyond, host.ClosedBeside = beyond, beside
 	above := in.above(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID})
 	if above.layer != nil {
 		host.Policy = above.layer.Request
 	}
 	for _, c := range list {
 		host.Rules = append(host.Rules, above.inherit(c.rule, withRedirectPort(c.rule, owner)))
+	}
+	if full || unrepeated {
+		host.Rules, host.FallsThrough = append(host.Rules, unmatched()), false
 	}
 	host.Shadowed = shadows(host.Rules)
 	host = host.WithDatabases(owner.Databases)
@@ -89,11 +93,11 @@ type candidate struct {
 	expressions int
 }
 
-// candidates are the rules of routes that have any of the domains on a listener, the first of which is the one they are for.
-func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []string) []candidate {
-	var list []candidate
+// candidates are the rules of routes that have any of the domains on a listener, the first of which is the one they are for. It says too
+// which routes are closed beside one that is not known, and whether rules of wider domains are left out.
+func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []string) (list []candidate, beside []string, leftOut bool) {
 	seen := map[string]bool{}
-	var repeats limits.Cutoff
+	var repeats limits.Tiers
 	if len(domains) > 1 {
 		repeats, _ = in.Repeats.Get(v, listener)
 	}
@@ -104,12 +108,20 @@ func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []stri
 			}
 			seen[key] = true
 			r, _ := in.Routes.Get(v, key)
-			if i > 0 && r.Excluded(repeats) {
+			place := limits.Served
+			if i > 0 {
+				place = r.Repeated(repeats)
+			}
+			if place == limits.LeftOut {
+				leftOut = true
 				continue
 			}
 			r = r.At(listener.Gateway)
+			if place == limits.Closed {
+				r = r.cheaply()
+			}
 			original := mostSpecific(r, listener, domains[0])
-			for i, rule := range r.Rules {
+			for i, rule := range r.rulesAt(listener.Domain(wide)) {
 				list = append(list, candidate{
 					rule: rule, original: original, created: r.Created, name: r.Name, position: i, route: key, expressions: r.Expressions,
 				})
@@ -126,7 +138,35 @@ func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []stri
 			cmp.Compare(a.position, b.position),
 		)
 	})
-	return list
+	return list, closeRest(list), leftOut
+}
+
+// closeRest closes the rules of a namespace for a hostname of which some are not known, see [Rule.Rest]: it is not known either which of
+// them would get the requests of those. It returns the routes of the others.
+func closeRest(list []candidate) []string {
+	type place struct {
+		namespace string
+		original  int
+	}
+	var unknown map[place]bool
+	for _, c := range list {
+		if c.rule.Rest {
+			if unknown == nil {
+				unknown = map[place]bool{}
+			}
+			unknown[place{c.name.Namespace, c.original}] = true
+		}
+	}
+	var beside []string
+	for i, c := range list {
+		if unknown[place{c.name.Namespace, c.original}] {
+			list[i] = c.closed()
+			if !c.rule.Rest {
+				beside = append(beside, c.route)
+			}
+		}
+	}
+	return unique(beside)
 }
 
 // mostSpecific is the specificity of the hostname by which a route takes part in a domain: its own, not what is left of it on the listener.

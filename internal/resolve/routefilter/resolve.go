@@ -21,8 +21,6 @@ type Resolved struct {
 	Rewrite *ir.Rewrite
 	// Respond answers without a backend.
 	Respond *ir.Response
-	// Cookies are alternatives, of which a request must meet one; none says that every request does.
-	Cookies []*ir.CookieMatches
 	// Credential is added to requests.
 	Credential *ir.InjectedCredential
 }
@@ -61,8 +59,19 @@ func Resolve(in Inputs, name string) (Resolved, *refs.Problem, string) {
 	return r, problem, message
 }
 
+// Cookies are the conditions that the HTTPRouteFilter of that name adds to a rule: alternatives, of which a request must meet one. They are
+// there even if the filter cannot be served. It is false where it is not known what they are.
+func Cookies(in Inputs, name string) ([]*ir.CookieMatches, bool) {
+	object, ok := in.Objects.HTTPRouteFilters.Get(in.View, store.Key(in.Namespace, name))
+	if !ok || refs.UnknownFields(object) != "" {
+		return nil, false
+	}
+	alternatives, message := in.cookies(object.Spec.Matches)
+	return alternatives, message == ""
+}
+
 func (in Inputs) resolve(spec *v1alpha1.HTTPRouteFilterSpec) (r Resolved, problem *refs.Problem, message string) {
-	if r.Cookies, message = in.cookies(spec.Matches); message != "" {
+	if _, message = in.cookies(spec.Matches); message != "" {
 		return r, nil, message
 	}
 	if r.Rewrite, message = in.rewrite(spec.URLRewrite); message != "" {

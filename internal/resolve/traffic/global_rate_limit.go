@@ -98,6 +98,9 @@ func identify(rules []ir.GlobalRateRule) {
 // unlimited says why the service counts nothing for a policy, empty if it does.
 func unlimited(v *store.View, objects *store.Objects, key string) string {
 	const remedy = "so requests are answered with an error"
+	if p, ok := objects.BackendTrafficPolicies.Get(v, key); ok && limitsUnread(p) {
+		return "rateLimit cannot be read, " + remedy
+	}
 	if !objects.GlobalRateLimits {
 		return fmt.Sprintf("rateLimit.global: the operator of Gatewright has not enabled global rate limits (rateLimit.enabled), %s; "+
 			"use rateLimit.local, or ask the operator", remedy)

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ var kind = attach.Kind[Spec]{
 }
 
 // Kind is how BackendTrafficPolicies are inherited.
-var Kind = inherit.Kind[Spec]{Kind: kind, Resolve: resolve, Convert: convert}
+var Kind = inherit.Kind[Spec]{Kind: kind, Resolve: resolve, Convert: convert, Broken: broken}
 
 func at(levels []attach.Level, names []string) []attach.Setting[Spec] {
 	settings := attach.Fields[Spec](names...)
@@ -64,6 +65,9 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
 	p.Spec, p.Serves = object.Spec, "the settings apply to the requests and backends of the targets"
 	p.Spec.PolicyTargets = v1alpha1.PolicyTargets{}
+	if limitsUnread(object) {
+		p.Spec.RateLimit = &v1alpha1.RateLimit{Global: &v1alpha1.GlobalRateLimit{}}
+	}
 	if len(p.Spec.Compressor) == 0 {
 		p.Spec.Compressor = p.Spec.Compression
 	}
@@ -80,6 +84,27 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: strings.Join(c.Problems, "; ")}
 	}
 	return p
+}
+
+// broken is a policy whose resolution panicked: what it was last. If its limits were others then, or there is no last one, no request of
+// its targets passes. Its other settings guard nothing.
+func broken(v *store.View, objects *store.Objects, key string, last attach.Policy[Spec]) attach.Policy[Spec] {
+	object, ok := objects.BackendTrafficPolicies.Get(v, key)
+	if !ok {
+		return last
+	}
+	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
+	p.Spec, p.Serves = last.Spec, last.Serves
+	if limits := object.Spec.RateLimit; limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
+		// A rule that is none fails closed.
+		p.Spec.RateLimit = &v1alpha1.RateLimit{Global: &v1alpha1.GlobalRateLimit{Rules: []v1alpha1.RateLimitRule{{}}}}
+	}
+	return p
+}
+
+// limitsUnread says that a policy has limits, and that they cannot be read: it guards its targets, and it is not known how.
+func limitsUnread(object *v1alpha1.BackendTrafficPolicy) bool {
+	return slices.Contains(store.UnknownFields(object), "spec.rateLimit")
 }
 
 // convert is what merged settings mean. One that cannot be served is left out; the policy it comes from says so.

@@ -13,7 +13,7 @@ import (
 
 // VirtualHost is the rules of one hostname, in their order. Its name is the domain, which is unique in a table, and the name of each
 // route is that of its rule, so that what Envoy says about a route can be traced to the object it came from. A rule that Envoy would refuse
-// answers an error, or is left out if its match is the reason, and has a validation error.
+// answers an error, for all that its path may mean if its match is the reason, and has a validation error.
 func VirtualHost(host ir.VirtualHost) (*routev3.VirtualHost, []wire.ValidationError) {
 	routes, invalid := routesOf(&host, withPreflights(&host))
 	vh := &routev3.VirtualHost{Name: host.Domain, Domains: []string{host.Domain}, TypedPerFilterConfig: filter.VirtualHost(&host)}
@@ -48,7 +48,8 @@ func routesOf(host *ir.VirtualHost, rules []ir.Rule) ([]*routev3.Route, []wire.V
 				if err != nil {
 					invalid = noteOnce(invalid, wire.ValidationError{Owner: p.Name, Reason: err.Error()})
 					if r, err = wire.Build(func() *routev3.Route { return answer(p.Rule, v.match) }); err != nil {
-						continue
+						// So does all that begins as its path: no wider rule takes what this one may guard.
+						r = answer(p.Rule, pathMatch(p.Match.Path.Widened()))
 					}
 				}
 				routes = append(routes, r)

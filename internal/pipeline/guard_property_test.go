@@ -1,0 +1,533 @@
+package pipeline
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/explain"
+	"github.com/gatewright/gatewright/internal/fuzzobjects"
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
+	"github.com/gatewright/gatewright/internal/resolve/route"
+	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+var (
+	guardSets = flag.Int("guards", 300, "how many sets of objects are damaged to see whether a request loses its guard")
+	guardSeed = flag.Uint64("guards-seed", 29, "the seed of these sets")
+)
+
+// TestNoRequestLosesItsGuard damages sets of objects in one place each. A request that a rule or listener with a guard answered before is
+// answered with that guard after it, or with an error; see [ir.RuleGuard].
+func TestNoRequestLosesItsGuard(t *testing.T) {
+	t.Parallel()
+	kinds := slices.Sorted(maps.Keys(damages))
+	guarded, closed := map[string]int{}, map[string]int{}
+	for n := range *guardSets {
+		kind := kinds[n%len(kinds)]
+		d := damage{Generator: fuzzobjects.New(*guardSeed, uint64(n))}
+		d.objects = d.Guarded()
+		before, after := damages[kind](&d)
+		if grown := after.grown(before); grown != "" && !strings.HasPrefix(kind, "panic") {
+			t.Errorf("set %d of seed %d, %s: %s: %s", n, *guardSeed, kind, d.what, grown)
+		}
+		for _, request := range guardRequests() {
+			was, is := before.protection(request), after.protection(request)
+			if !was.guarded() {
+				continue
+			}
+			guarded[kind]++
+			switch {
+			case !is.passes:
+				closed[kind]++
+			case !is.covers(was) && !after.leftOut(was, is) && !after.leftOutListener(d.objects, request) && !after.kept(request, was, is):
+				t.Errorf("set %d of seed %d, %s: %s: %s:%d%s %v was answered by %s, and is answered by %s",
+					n, *guardSeed, kind, d.what, request.Host, request.Port, request.Path, request.Headers, was, is)
+			}
+		}
+	}
+	for _, kind := range kinds {
+		if *guardSets >= 100 && (guarded[kind] == 0 || closed[kind] == 0) {
+			t.Errorf("%s: %d requests were guarded, and %d are answered with errors; there are too few", kind, guarded[kind], closed[kind])
+		}
+	}
+	t.Logf("requests with a guard: %v; answered with errors afterwards: %v", guarded, closed)
+}
+
+func guardRequests() []explain.Request {
+	var all []explain.Request
+	for _, host := range []string{"a.example.com", "b.example.com", "x.b.example.com", "x.example.com", "other.org", "x.org"} {
+		for _, path := range []string{"/", "/a", "/a/b", "/a/x", "/admin", "/admin/x", "/z", "/zzz", "/else"} {
+			for _, headers := range [][]ir.Header{nil, {{Name: "x-a", Value: "1"}}, {{Name: "cookie", Value: "role=staff"}}} {
+				all = append(all,
+					explain.Request{Method: "GET", Port: 80, Host: host, Path: path, Headers: headers},
+					explain.Request{Method: "GET", Port: 443, TLS: true, ServerName: host, HTTP2: true, Host: host, Path: path, Headers: headers})
+			}
+		}
+	}
+	return all
+}
+
+// view is what proxies do at one time.
+type view struct {
+	config explain.Config
+	routes map[string]route.Resolved
+	// leftOutSets are the ListenerSets that there is no room for even if they only keep their hostnames.
+	leftOutSets []string
+	// moved says that the earlier version is where it was, and not where the route is today.
+	moved bool
+	// live is what proxies did before a version of the route of that key failed, so that an earlier one is served; nil for none.
+	live    *view
+	earlier string
+}
+
+func viewOf(p *Pipeline) view {
+	v := view{config: p.Explainable(), routes: map[string]route.Resolved{}}
+	v.config.Endpoints = nil
+	for _, key := range p.graph.routes.Keys(nil) {
+		v.routes[key], _ = p.graph.routes.Get(nil, key)
+	}
+	for _, key := range p.graph.gateways.Keys(nil) {
+		gw, _ := p.graph.gateways.Get(nil, key)
+		for _, set := range gw.Sets {
+			if strings.Contains(set.Accepted.Message, "is left out") {
+				v.leftOutSets = append(v.leftOutSets, set.Key)
+			}
+		}
+	}
+	return v
+}
+
+// grown says which route is where it was not before. What fails never takes requests from others.
+func (v view) grown(before view) string {
+	for _, key := range slices.Sorted(maps.Keys(v.routes)) {
+		r, was := v.routes[key], before.routes[key]
+		domains := was.Domains()
+		for _, domain := range r.Domains() {
+			if !slices.Contains(domains, domain) {
+				return fmt.Sprintf("%s is served for %s, and was not before", key, domain)
+			}
+		}
+	}
+	return ""
+}
+
+// leftOutListener says whether a request is for a listener that is left out, of a namespace that has twice as many as there is room for.
+func (v view) leftOutListener(objects []store.Change, request explain.Request) bool {
+	return slices.ContainsFunc(objects, func(c store.Change) bool {
+		set, ok := c.Object.(*gwv1.ListenerSet)
+		return ok && slices.Contains(v.leftOutSets, c.Key) && slices.ContainsFunc(set.Spec.Listeners, func(l gwv1.ListenerEntry) bool {
+			domain, wild := strings.CutPrefix(string(*l.Hostname), "*")
+			return l.Port == request.Port && (domain == request.Host || wild && strings.HasSuffix(request.Host, domain))
+		})
+	})
+}
+
+// protection is what stands between a request and its backend.
+type protection struct {
+	rule    string
+	host    *ir.VirtualHost
+	filters []ir.ListenerFilter
+	guard   *ir.RuleGuard
+	// inherited says that the guard is from above the route, where others may have one of their own instead.
+	inherited bool
+	// passes says that the request may get through.
+	passes bool
+}
+
+func (p protection) String() string {
+	if !p.passes {
+		return "an error"
+	}
+	text := fmt.Sprintf("%s with %d filters of its listener", p.rule, len(p.filters))
+	if p.guard != nil && p.guard.Policy != nil && p.guard.Policy.Auth != nil {
+		text += ", asking " + p.guard.Policy.Auth.Backend.String()
+	}
+	if p.guard != nil {
+		text += fmt.Sprintf(", %d extensions", len(p.guard.Extensions.All()))
+	}
+	return text
+}
+
+func (v view) protection(request explain.Request) protection {
+	e := explain.Explain(&v.config, request)
+	for id := range v.config.Hosts {
+		if id.Domain != e.Host || id.Table.Gateway != e.Gateway || id.Table.Port != request.Port {
+			continue
+		}
+		host := v.config.Hosts[id]
+		i := slices.IndexFunc(host.Rules, func(r ir.Rule) bool { return r.Name == e.Rule && !r.Match.Preflight })
+		if i < 0 {
+			return protection{}
+		}
+		rule := host.Rules[i]
+		p := protection{rule: rule.Name, host: &host, filters: host.Filters, inherited: rule.Guard() == nil}
+		rule.Policy = host.PolicyOf(&rule)
+		p.guard = rule.Guard()
+		p.passes = p.guard == nil || !p.guard.Closed
+		return p
+	}
+	return protection{}
+}
+
+func (p protection) guarded() bool { return p.passes && (len(p.filters) > 0 || p.guard != nil) }
+
+// covers says whether nothing is missing that was there before.
+func (p protection) covers(before protection) bool {
+	if len(before.filters) > 0 && !reflect.DeepEqual(p.filters, before.filters) {
+		return false
+	}
+	switch {
+	case before.guard == nil:
+		return true
+	case p.guard == nil:
+		return false
+	case before.inherited && !p.inherited:
+		return true
+	}
+	for _, e := range before.guard.Extensions.All() {
+		if !slices.ContainsFunc(p.guard.Extensions.All(), func(own ir.Extension) bool { return reflect.DeepEqual(own, e) }) {
+			return false
+		}
+	}
+	wanted, own := before.guard.Policy, p.guard.Policy
+	if wanted == nil {
+		return true
+	}
+	if own == nil || wanted.Auth != nil && !reflect.DeepEqual(own.Auth, wanted.Auth) {
+		return false
+	}
+	return !slices.ContainsFunc(wanted.Authorization, func(a ir.Authorization) bool {
+		return !slices.ContainsFunc(own.Authorization, func(b ir.Authorization) bool { return reflect.DeepEqual(a, b) })
+	})
+}
+
+// leftOut says whether the route of a request is left out, being more than twice beyond a limit, or nothing of its rules is known, and a
+// route of another namespace answers.
+func (v view) leftOut(was, is protection) bool {
+	kind, name, _ := route.ObjectOf(was.rule)
+	_, other, _ := route.ObjectOf(is.rule)
+	namespace, _ := store.SplitKey(name)
+	if theirs, _ := store.SplitKey(other); theirs == namespace {
+		return false
+	}
+	full := slices.ContainsFunc(is.host.Rules, func(r ir.Rule) bool { return r.Name == "beyond limits" })
+	r := v.routes[store.KindKey(kind, name)]
+	return full || len(r.Attachments) == 0 ||
+		slices.ContainsFunc(r.At(is.host.Table.Gateway).Rules, func(rule route.Rule) bool { return rule.Rest })
+}
+
+// kept says whether an earlier version of a route still answers a request that is to be that of another route, or does not keep routes of
+// the other kind away yet.
+func (v view) kept(request explain.Request, was, is protection) bool {
+	own := strings.HasPrefix(was.rule, v.earlier+"/")
+	if v.moved && !own && strings.HasPrefix(was.rule, "HTTPRoute/") && strings.HasPrefix(is.rule, "GRPCRoute/") {
+		return true
+	}
+	if v.live == nil || own || !strings.HasPrefix(is.rule, v.earlier+"/") {
+		return false
+	}
+	live := v.live.protection(request)
+	return live.rule == is.rule && reflect.DeepEqual(live.guard, is.guard) && reflect.DeepEqual(live.filters, is.filters)
+}
+
+// damage is what happens to one set of objects.
+type damage struct {
+	fuzzobjects.Generator
+	objects []store.Change
+	what    string
+}
+
+// damages are the ways to damage something. Each returns what proxies do before and after.
+var damages = map[string]func(*damage) (before, after view){
+	"break a route": func(d *damage) (before, after view) { return d.edit(store.HTTPRoute, d.breakRoute) },
+	"break a listener": func(d *damage) (before, after view) {
+		if d.IntN(3) == 0 && d.has(store.ListenerSet) {
+			return d.edit(store.ListenerSet, d.breakSet)
+		}
+		return d.edit(store.Gateway, d.breakGateway)
+	},
+	"make unreadable": func(d *damage) (before, after view) {
+		kinds := slices.DeleteFunc([]store.Kind{
+			store.HTTPRoute, store.HTTPRoute, store.GRPCRoute, store.ListenerSet, store.SecurityPolicy, store.HTTPRouteFilter,
+		}, func(kind store.Kind) bool { return !d.has(kind) })
+		return d.edit(kinds[d.IntN(len(kinds))], d.makeUnreadable)
+	},
+	"delete what is referred to": (*damage).remove,
+	"exceed a limit":             (*damage).exceed,
+	"panic":                      (*damage).panic,
+	"panic later":                (*damage).panicLater,
+	"reject by a proxy":          (*damage).reject,
+}
+
+func (d *damage) compute(objects []store.Change, options ...Option) *Pipeline {
+	return Offline(objects, append([]Option{WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true})}, options...)...)
+}
+
+func (d *damage) has(kind store.Kind) bool {
+	return slices.ContainsFunc(d.objects, func(c store.Change) bool { return c.Kind == kind })
+}
+
+// choose is the place of a random object of a kind.
+func (d *damage) choose(kind store.Kind) int {
+	var places []int
+	for i, c := range d.objects {
+		if c.Kind == kind {
+			places = append(places, i)
+		}
+	}
+	return places[d.IntN(len(places))]
+}
+
+// edit changes an object of a kind.
+func (d *damage) edit(kind store.Kind, change func(store.Object)) (before, after view) {
+	before = viewOf(d.compute(d.objects))
+	i := d.choose(kind)
+	original, _ := d.objects[i].Object.(store.Object)
+	object, _ := original.DeepCopyObject().(store.Object)
+	change(object)
+	d.what = fmt.Sprintf("%s %s: %s", kind, d.objects[i].Key, d.what)
+	damaged := slices.Clone(d.objects)
+	damaged[i].Object = object
+	return before, viewOf(d.compute(damaged))
+}
+
+func (d *damage) breakRoute(object store.Object) {
+	r, _ := object.(*gwv1.HTTPRoute)
+	rule := &r.Spec.Rules[d.IntN(len(r.Spec.Rules))]
+	filter := func(f gwv1.HTTPRouteFilter) { rule.Filters = append(rule.Filters, f) }
+	switch d.IntN(5) {
+	case 0:
+		d.what = "two authorizations"
+		if !slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool { return f.Type == gwv1.HTTPRouteFilterExternalAuth }) {
+			rule.Filters = append(rule.Filters, d.AskServer())
+		}
+		other := &gwv1.HTTPExternalAuthFilter{ExternalAuthProtocol: gwv1.HTTPRouteExternalAuthHTTPProtocol}
+		other.BackendRef = gwv1.BackendObjectReference{Name: "s1", Port: new(gwv1.PortNumber(80))}
+		filter(gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterExternalAuth, ExternalAuth: other})
+	case 1:
+		d.what = "a filter that is not known"
+		filter(gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterExtensionRef, ExtensionRef: &gwv1.LocalObjectReference{Kind: "Thing", Name: "t"}})
+	case 2:
+		d.what = "a header that is none"
+		edit := &gwv1.HTTPHeaderFilter{Remove: []string{"a b"}}
+		filter(gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: edit})
+	case 3:
+		d.what = "a timeout that is none"
+		rule.Timeouts = &gwv1.HTTPRouteTimeouts{Request: new(gwv1.Duration("soon"))}
+	default:
+		d.what = "conditions that cannot be read"
+		if len(rule.Matches) == 0 {
+			rule.Matches = []gwv1.HTTPRouteMatch{{}}
+		}
+		for i := range rule.Matches {
+			rule.Matches[i].Headers = append(rule.Matches[i].Headers, gwv1.HTTPHeaderMatch{Name: "a b", Value: "x"})
+		}
+	}
+}
+
+func (d *damage) breakListener(l *gwv1.Listener) {
+	f := gwv1.ListenerFilter{Type: gwv1.ListenerFilterExtensionRef, ExtensionRef: &gwv1.LocalObjectReference{Kind: "Thing", Name: "t"}}
+	d.what = "a filter that is not served"
+	if d.IntN(2) == 0 {
+		d.what = "a filter that is invalid"
+		f = gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: &gwv1.HTTPExternalAuthFilter{ExternalAuthProtocol: "FTP"}}
+		f.ExternalAuth.BackendRef = gwv1.BackendObjectReference{Name: "s1", Port: new(gwv1.PortNumber(80))}
+	}
+	filters := &gwv1.ListenerFilters{Requests: []gwv1.ListenerFilter{f}}
+	if l.Filters != nil {
+		filters.Requests = append(slices.Clone(l.Filters.Requests), f)
+	}
+	l.Filters = filters
+}
+
+func (d *damage) breakGateway(object store.Object) {
+	gw, _ := object.(*gwv1.Gateway)
+	// If the only listener that is left is broken, there is no port.
+	d.breakListener(&gw.Spec.Listeners[d.IntN(len(gw.Spec.Listeners))])
+}
+
+func (d *damage) breakSet(object store.Object) {
+	set, _ := object.(*gwv1.ListenerSet)
+	l := gwv1.Listener(set.Spec.Listeners[0])
+	d.breakListener(&l)
+	set.Spec.Listeners[0] = gwv1.ListenerEntry(l)
+}
+
+// makeUnreadable leaves of an object what watches leave of one that cannot be read.
+func (d *damage) makeUnreadable(object store.Object) {
+	d.what = "it cannot be read"
+	store.MarkUnreadable(object, "a number is too large")
+	switch o := object.(type) {
+	case *gwv1.HTTPRoute:
+		for i := range o.Spec.Rules {
+			rule := gwv1.HTTPRouteRule{Matches: o.Spec.Rules[i].Matches}
+			for _, f := range o.Spec.Rules[i].Filters {
+				rule.Filters = append(rule.Filters, gwv1.HTTPRouteFilter{Type: f.Type, ExtensionRef: f.ExtensionRef})
+			}
+			o.Spec.Rules[i] = rule
+		}
+		if d.IntN(3) == 0 {
+			d.what, o.Spec.Rules = "nothing of its rules can be read", nil
+		}
+	case *gwv1.GRPCRoute:
+		for i := range o.Spec.Rules {
+			o.Spec.Rules[i] = gwv1.GRPCRouteRule{Matches: o.Spec.Rules[i].Matches}
+		}
+	case *v1alpha1.HTTPRouteFilter:
+		o.Annotations = store.WithUnknownFields(nil, []string{"spec.matches"})
+		o.Spec.Matches = nil
+	case *gwv1.ListenerSet:
+		for i, l := range o.Spec.Listeners {
+			o.Spec.Listeners[i] = gwv1.ListenerEntry{Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol}
+		}
+	case *v1alpha1.SecurityPolicy:
+		o.Spec = v1alpha1.SecurityPolicySpec{PolicyTargets: o.Spec.PolicyTargets}
+	}
+}
+
+// remove deletes a Service, an Extension or an HTTPRouteFilter.
+func (d *damage) remove() (before, after view) {
+	before = viewOf(d.compute(d.objects))
+	kinds := []store.Kind{store.Service, store.Service, store.Extension, store.HTTPRouteFilter}
+	i := d.choose(kinds[d.IntN(len(kinds))])
+	d.what = fmt.Sprintf("%s %s is gone", d.objects[i].Kind, d.objects[i].Key)
+	return before, viewOf(d.compute(slices.Delete(slices.Clone(d.objects), i, i+1)))
+}
+
+// exceed makes one of the limits smaller.
+func (d *damage) exceed() (before, after view) {
+	set := limits.Defaults()
+	name := []string{
+		limits.NameHostRules, limits.NameHostExpressions, limits.NameRoutes, limits.NameRules, limits.NameNamespaceExpressions,
+		limits.NameBackends, limits.NameRepeatedRules, limits.NameListeners, limits.NameNamespaceListeners,
+	}[d.IntN(9)]
+	limit := 1 + d.IntN(8)
+	if strings.Contains(strings.ToLower(name), "expressions") {
+		limit *= 4
+	}
+	d.what = fmt.Sprintf("%s is %d", name, limit)
+	if err := set.Set(map[string]int{name: limit}); err != nil {
+		panic(err)
+	}
+	return viewOf(d.compute(d.objects)), viewOf(d.compute(d.objects, WithLimits(set)))
+}
+
+// panic has a stage panic for one host or route, of which nothing is known from before.
+func (d *damage) panic() (before, after view) {
+	before = viewOf(d.compute(d.objects))
+	stage := []string{stageVirtualHost, stageVirtualHost, stageRoute, stageRouteConflict}[d.IntN(4)]
+	key := store.KindKey(store.HTTPRoute, d.objects[d.choose(store.HTTPRoute)].Key)
+	if stage == stageVirtualHost {
+		var hosts []string
+		for id := range before.config.Hosts {
+			hosts = append(hosts, id.String())
+		}
+		slices.Sort(hosts)
+		key = hosts[d.IntN(len(hosts))]
+	}
+	d.what = fmt.Sprintf("stage %s of %s", stage, key)
+	return before, viewOf(d.compute(d.objects, WithFault(func(at, of string) {
+		if at == stage && of == key {
+			panic("made to")
+		}
+	})))
+}
+
+// panicLater has the stage of a route panic for a new version.
+func (d *damage) panicLater() (before, after view) {
+	old, _ := d.objects[d.choose(store.HTTPRoute)].Object.(*gwv1.HTTPRoute)
+	fresh := d.GuardedRoute(old.Namespace, old.Name)
+	fresh.Generation, fresh.CreationTimestamp = old.Generation+1, old.CreationTimestamp
+	if d.coin() {
+		// Only the filters change.
+		spec := old.DeepCopy().Spec
+		spec.Rules[0].Filters = append(spec.Rules[0].Filters, fresh.Spec.Rules[0].Filters...)
+		fresh.Spec = spec
+	}
+	change := store.Change{Kind: store.HTTPRoute, Key: store.KeyOf(fresh), Object: fresh}
+	d.what = "a new version of HTTPRoute " + change.Key
+	before = viewOf(d.compute(append(slices.Clone(d.objects), change)))
+	broken := false
+	fault := WithFault(func(at, of string) {
+		if broken && at == stageRoute && of == store.KindKey(store.HTTPRoute, change.Key) {
+			panic("made to")
+		}
+	})
+	p := New(discardAll(), prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), fault)
+	for _, c := range d.objects {
+		p.Put(c)
+	}
+	p.Start()
+	live := viewOf(p)
+	broken = true
+	p.Put(change)
+	p.config.step()
+	after = viewOf(p)
+	after.live, after.earlier, after.moved = &live, store.KindKey(store.HTTPRoute, change.Key), true
+	return before, after
+}
+
+func (d *damage) coin() bool { return d.IntN(2) == 0 }
+
+// reject has proxies reject a new version of a route, and what is served instead of it, up to four times.
+func (d *damage) reject() (before, after view) {
+	l := &recorder{live: true, offers: map[string][]byte{}}
+	out := discardAll()
+	out.Statuses, out.Convergence, out.Peers = l, l, l
+	p := New(out, prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}))
+	for _, c := range d.objects {
+		p.Put(c)
+	}
+	p.Start()
+	live := viewOf(p)
+	old, _ := d.objects[d.choose(store.HTTPRoute)].Object.(*gwv1.HTTPRoute)
+	fresh := d.GuardedRoute(old.Namespace, old.Name)
+	fresh.Generation, fresh.CreationTimestamp = old.Generation+1, old.CreationTimestamp
+	if d.IntN(3) == 0 {
+		// Only the rules change.
+		fresh.Spec.Hostnames = old.Spec.Hostnames
+		fresh.Spec.Rules = append(fresh.Spec.Rules, old.Spec.Rules...)
+	}
+	key := store.KindKey(store.HTTPRoute, store.KeyOf(fresh))
+	p.Put(store.Change{Kind: store.HTTPRoute, Key: store.KeyOf(fresh), Object: fresh})
+	p.config.step()
+	before = viewOf(p)
+	l.live = false
+	times := 1 + d.IntN(4)
+	for range times {
+		rejectRoute(p, key)
+		p.config.step()
+	}
+	d.what = fmt.Sprintf("%s, %d times", key, times)
+	after = viewOf(p)
+	after.live, after.earlier = &live, key
+	return before, after
+}
+
+// rejectRoute has a proxy reject the rules of a route wherever they are.
+func rejectRoute(p *Pipeline, key string) {
+	for _, id := range p.graph.hosts.Keys(nil) {
+		host, _ := p.graph.hosts.Get(nil, id)
+		nack := xds.NACK{Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain, Reason: "no such thing"}
+		for _, rule := range host.Rules {
+			if strings.HasPrefix(rule.Name, key+"/") {
+				nack.Routes = append(nack.Routes, rule.Name)
+			}
+		}
+		if current, _ := p.graph.virtualHosts.Get(nil, id); len(nack.Routes) > 0 {
+			nack.Version = version(current.resource)
+			p.NACKed(xds.Identity{Group: ownGroup(id.Table.Gateway)}, nack)
+		}
+	}
+}

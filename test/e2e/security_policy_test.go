@@ -242,8 +242,10 @@ func TestSecurityPolicyJWT(t *testing.T) {
 	w := newSecurityFixture(t, "jwt.example.com")
 	first, second := jwt.New(t, "1"), jwt.New(t, "2")
 	var served atomic.Value
+	var fetches atomic.Int64
 	served.Store(first.KeySet())
 	stop := w.ServeHere(t, "issuer", func(response http.ResponseWriter, _ *http.Request) {
+		fetches.Add(1)
 		keys, _ := served.Load().(string)
 		_, _ = response.Write([]byte(keys))
 	})
@@ -276,6 +278,15 @@ func TestSecurityPolicyJWT(t *testing.T) {
 	w.drop(t, "route")
 	w.eventually(t, "turned on again", "/", nil, http.StatusUnauthorized)
 	w.eventually(t, "the token of the Gateway again", "/", bearer(second, claims("")), http.StatusOK)
+	// Keys that a request waited for are gone from its worker when cacheDuration ends. Those that Envoy fetches beside requests stay until it
+	// has others, so it is to fetch once more, and the fetch after that shows that it has.
+	last := fetches.Load()
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(context.Context) error {
+		if more := fetches.Load() - last; more < 2 {
+			return fmt.Errorf("keys were fetched %d times more", more)
+		}
+		return nil
+	})
 	stop()
 	// Keys were fetched twice more by now, without success.
 	time.Sleep(5 * time.Second)

@@ -26,6 +26,8 @@ type VirtualHost struct {
 	FallsThrough bool
 	// Beyond are the routes that the host has no room for, as `<kind>/<namespace>/<name>`.
 	Beyond []string
+	// Bytes is at most about how many bytes proxies are sent for the host.
+	Bytes int `json:"-"`
 	// Shadowed are matches that rules before them leave no requests. Proxies do not need to know.
 	Shadowed []Shadow
 	// Flat says that the rules are sent as a list, however many there are.

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -55,13 +56,14 @@ type ConflictResolver struct {
 	ByStream *store.IndexOf[ir.DomainID, Resolved]
 	// Namespaces is the [NamespaceBudget.Shortage] of each of [Resolved.NamespaceKeys].
 	Namespaces *store.Table[Shortage]
+	Limits     *limits.Limits
 }
 
 // Resolve is the route of that key without the listeners where it loses. The standard: of two routes of different kinds whose hostnames
 // intersect, a listener takes the older, then the one whose name comes first. One that is not accepted itself does not stand in the way.
 func (c ConflictResolver) Resolve(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
-	r = r.within(func(key string) Shortage {
+	r = r.within(c.Limits, func(key string) Shortage {
 		shortage, _ := c.Namespaces.Get(v, key)
 		return shortage
 	})

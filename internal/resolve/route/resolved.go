@@ -52,7 +52,9 @@ type Rule struct {
 	// Unchecked says that the rule answers an error because it is not known what requests are to be checked for, and not for want of a
 	// backend.
 	Unchecked bool `json:",omitempty"`
-	rank      rank
+	// Bytes is how many bytes the rule takes of what proxies are sent, 0 for one that has only a match and backends.
+	Bytes int `json:",omitempty"`
+	rank  rank
 }
 
 // Attachment is a listener that a route attaches to and the hostnames it has there.
@@ -67,6 +69,8 @@ type Attachment struct {
 	Hosts       []Host
 	// Destination has the settings of policies on the listener for connections to backends; nil for none.
 	Destination *ir.DestinationLayer `json:",omitempty"`
+	// PolicyBytes is how many bytes the policies on the listener add to each rule.
+	PolicyBytes int `json:",omitempty"`
 }
 
 // Host is a hostname that a route has on a listener.

@@ -213,13 +213,17 @@ func variety() string {
 		return "{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: " + path + "}}}"
 	}
 	backend := "backendRefs: [{name: v1, port: 80}]"
+	two := func(first, second string) string {
+		const backends = "filters: [%s], backendRefs: [{name: v1, port: 80, filters: [%s]}, {name: v2, port: 80, filters: [%s]}]"
+		return fmt.Sprintf(backends, header, first, second)
+	}
 	rules := []string{
 		"filters: [" + header + ", " + response + "], " + backend,
 		"filters: [" + header + ", " + rewrite("/") + "], " + backend,
 		"filters: [" + response + ", {type: RequestRedirect, requestRedirect: {scheme: https}}]",
 		"filters: [" + response + ", {type: CORS, cors: {allowOrigins: [\"https://a.example\"]}}], " + backend,
-		"filters: [" + header + "], backendRefs: [{name: v1, port: 80, filters: [" + rewrite("/x") + "]}, {name: v2, port: 80, filters: [" + rewrite("/y") + "]}]",
-		"filters: [" + header + "], backendRefs: [{name: v1, port: 80, filters: [" + response + "]}, {name: v2, port: 80, filters: [" + header + "]}]",
+		two(rewrite("/x"), rewrite("/y")),
+		two(response, header),
 		"filters: [{type: RequestMirror, requestMirror: {backendRef: {name: v2, port: 80}}}], " + backend,
 		backend,
 	}

@@ -264,9 +264,8 @@ spec:
 
 // withHeader is a route that sets a header of so many bytes.
 func withHeader(route string, bytes int) string {
-	return strings.Replace(route, "backendRefs:", fmt.Sprintf(
-		"filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x, value: %s}]}}], backendRefs:", strings.Repeat("v", bytes),
-	), 1)
+	const filter = "filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x, value: %s}]}}], backendRefs:"
+	return strings.Replace(route, "backendRefs:", fmt.Sprintf(filter, strings.Repeat("v", bytes)), 1)
 }
 
 // TestNoTenantEvictsAnother has a tenant with expensive routes on the hostname of another.

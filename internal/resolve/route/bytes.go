@@ -78,14 +78,10 @@ func isPlain(r *ir.Rule) bool {
 	if r.Forward.Rewrite != nil || len(r.Forward.Mirrors) > 0 {
 		return false
 	}
-	for i := range r.Forward.Backends {
-		b := &r.Forward.Backends[i]
-		if b.RequestHeaders != nil || b.ResponseHeaders != nil || b.Rewrite != nil || b.Session != nil || b.Picker != nil ||
-			b.Backend.Kind == ir.KindFailover {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Forward.Backends, func(b ir.WeightedBackend) bool {
+		return b.RequestHeaders != nil || b.ResponseHeaders != nil || b.Rewrite != nil || b.Session != nil || b.Picker != nil ||
+			b.Backend.Kind == ir.KindFailover
+	})
 }
 
 // size is how many bytes the rule takes of a virtual host.

@@ -40,11 +40,7 @@ func hostBudget(list []candidate, l limits.Limits) (kept []candidate, beyond []s
 	}
 	for _, c := range list {
 		t := byRoute[c.route]
-		all, out := false, false
-		for _, shares := range leftOut {
-			_, exceeded := shares[c.name.Namespace]
-			all, out = all || exceeded, out || shares.Excludes(t.with(t.rules))
-		}
+		all, out := t.leftOut(leftOut)
 		if !closed(t) && !all {
 			kept = append(kept, c)
 			continue
@@ -55,6 +51,15 @@ func hostBudget(list []candidate, l limits.Limits) (kept []candidate, beyond []s
 		}
 	}
 	return kept, unique(beyond), len(leftOut[0])+len(leftOut[1]) > 0
+}
+
+// leftOut says whether the namespace of the route has too much that answers errors, and whether the route is among what is left out.
+func (t *taken) leftOut(all []limits.Shares) (namespace, route bool) {
+	for _, shares := range all {
+		_, exceeded := shares[t.Owner]
+		namespace, route = namespace || exceeded, route || shares.Excludes(t.with(t.rules))
+	}
+	return namespace, route
 }
 
 // takenBy is what each route takes of a host.

@@ -307,8 +307,8 @@ func (r Resolved) exceeds(e Exceeded, gateway string, bytes, routeBytes int, lef
 			"hostnames, or ask the operator for more (limit %s)",
 			r.Kind, r.Name, bytes, gateway, routeBytes, failure(r.Kind).StatusCode, e.Name)
 	case limits.NameGatewayBytes:
-		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of all namespaces, and namespace %s has more than its share%s; this one takes "+
-			"%d bytes; delete some, or ask the operator for more (limit %s)",
+		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of all namespaces, and namespace %s has more than its share%s; this one "+
+			"takes %d bytes; delete some, or ask the operator for more (limit %s)",
 			gateway, e.Limit(), r.Name.Namespace, r.consequence(e, leftOut), bytes, e.Name)
 	case limits.NameNamespaceBytes:
 		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of namespace %s, and there are more%s; this one takes %d bytes; "+

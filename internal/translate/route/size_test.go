@@ -40,8 +40,8 @@ func TestSize(t *testing.T) {
 			bytes, routes := route.Size(&rule)
 			for _, domain := range []string{"a.example", "*.example"} {
 				host, _ := route.VirtualHost(ir.VirtualHost{Domain: domain, Rules: []ir.Rule{rule}})
-				if real := proto.Size(host); real > bytes+1024 || routes < len(host.GetRoutes()) {
-					t.Errorf("at %s it takes %d bytes and %d routes, and %d and %d are charged", domain, real, len(host.GetRoutes()), bytes, routes)
+				if size := proto.Size(host); size > bytes+1024 || routes < len(host.GetRoutes()) {
+					t.Errorf("at %s it takes %d bytes and %d routes, and %d and %d are charged", domain, size, len(host.GetRoutes()), bytes, routes)
 				}
 			}
 		})

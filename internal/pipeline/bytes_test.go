@@ -75,7 +75,8 @@ func TestRoutesOfManyBytes(t *testing.T) {
 	}
 	p.config.step()
 	runtime.ReadMemStats(&end)
-	if allocated := end.TotalAlloc - start.TotalAlloc; allocated > 64<<20 {
+	// Without limits it is more than 3 GB. It is more than usual with the race detector.
+	if allocated := end.TotalAlloc - start.TotalAlloc; allocated > 256<<20 {
 		t.Errorf("%d bytes are allocated", allocated)
 	}
 	after, now := p.graph.hostBytes()

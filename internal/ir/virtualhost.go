@@ -28,6 +28,8 @@ type VirtualHost struct {
 	Beyond []string
 	// ClosedBeside are those that answer errors because rules of another route of their namespace are not known.
 	ClosedBeside []string
+	// Bytes is at most about how many bytes proxies are sent for the host.
+	Bytes int `json:"-"`
 	// Shadowed are matches that rules before them leave no requests. Proxies do not need to know.
 	Shadowed []Shadow
 	// Flat says that the rules are sent as a list, however many there are.

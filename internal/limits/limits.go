@@ -35,7 +35,17 @@ type Limits struct {
 	ExternalHostnames int
 	// RateLimits is how many rules of global rate limits, and conditions of these, the policies of one namespace may have.
 	RateLimits int
+	// RouteBytes is how many bytes one route may take of what the proxies of a Gateway are sent, NamespaceBytes how many those of one
+	// namespace may, and GatewayBytes how many all routes may, which namespaces share. HostBytes is the same for the routes of one hostname
+	// of a listener, and WildcardBytes for the routes of all hostnames with a wildcard on one port.
+	RouteBytes     int
+	HostBytes      int
+	NamespaceBytes int
+	GatewayBytes   int
+	WildcardBytes  int
 }
+
+const mebibyte = 1 << 20
 
 // Defaults are generous: a tenant that meets one has most likely made a mistake.
 func Defaults() Limits {
@@ -43,6 +53,8 @@ func Defaults() Limits {
 		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, Rules: 500_000,
 		NamespaceExpressions: 5_000_000, Backends: 10_000, Endpoints: 10_000, NamespaceEndpoints: 200_000, RepeatedRules: 100_000,
 		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256, RateLimits: 1_000,
+		RouteBytes: 16 * mebibyte, HostBytes: 128 * mebibyte, NamespaceBytes: 128 * mebibyte, GatewayBytes: 512 * mebibyte,
+		WildcardBytes: 128 * mebibyte,
 	}
 }
 
@@ -63,6 +75,11 @@ const (
 	NameNamespaceListeners   = "namespaceListeners"
 	NameExternalHostnames    = "externalHostnames"
 	NameRateLimits           = "rateLimits"
+	NameRouteBytes           = "routeBytes"
+	NameHostBytes            = "hostBytes"
+	NameNamespaceBytes       = "namespaceBytes"
+	NameGatewayBytes         = "gatewayBytes"
+	NameWildcardBytes        = "wildcardBytes"
 )
 
 // names are all limits by name.
@@ -83,6 +100,11 @@ func (l *Limits) names() map[string]*int {
 		NameNamespaceListeners:   &l.NamespaceListeners,
 		NameExternalHostnames:    &l.ExternalHostnames,
 		NameRateLimits:           &l.RateLimits,
+		NameRouteBytes:           &l.RouteBytes,
+		NameHostBytes:            &l.HostBytes,
+		NameNamespaceBytes:       &l.NamespaceBytes,
+		NameGatewayBytes:         &l.GatewayBytes,
+		NameWildcardBytes:        &l.WildcardBytes,
 	}
 }
 

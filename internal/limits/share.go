@@ -66,9 +66,21 @@ type Tiers struct {
 
 // Tier divides a budget among the owners of items.
 func Tier(items []Item, limit int) Tiers {
-	closed := Share(items, limit)
-	errors := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return !closed.Excludes(i) })
-	return Tiers{Closed: closed, LeftOut: Share(errors, limit)}
+	return TierBy(items, limit, func(i Item) int { return i.Weight })
+}
+
+// TierBy is [Tier] for items that take something else while they answer errors, as closed says.
+func TierBy(items []Item, limit int, closed func(Item) int) Tiers {
+	tiers := Tiers{Closed: Share(items, limit)}
+	var errors []Item
+	for _, i := range items {
+		if tiers.Closed.Excludes(i) {
+			i.Weight = closed(i)
+			errors = append(errors, i)
+		}
+	}
+	tiers.LeftOut = Share(errors, limit)
+	return tiers
 }
 
 // Of is the place of an item.
@@ -83,6 +95,18 @@ func (t Tiers) Of(i Item) Place {
 	default:
 		return Served
 	}
+}
+
+// Only is what becomes of the items of one owner.
+func (t Tiers) Only(owner string) Tiers {
+	var own Tiers
+	if cutoff, exceeded := t.Closed[owner]; exceeded {
+		own.Closed = Shares{owner: cutoff}
+	}
+	if cutoff, exceeded := t.LeftOut[owner]; exceeded {
+		own.LeftOut = Shares{owner: cutoff}
+	}
+	return own
 }
 
 // Full says whether anything is left out.

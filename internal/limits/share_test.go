@@ -95,3 +95,20 @@ func TestTier(t *testing.T) {
 		})
 	}
 }
+
+func TestTierByWhatErrorsTake(t *testing.T) {
+	t.Parallel()
+	all := items("a6 a6 a6 b2")
+	tiers := limits.TierBy(all, 10, func(limits.Item) int { return 1 })
+	for i, want := range []limits.Place{limits.Served, limits.Closed, limits.Closed, limits.Served} {
+		if got := tiers.Of(all[i]); got != want {
+			t.Errorf("%s is at %d, want %d", all[i].Key, got, want)
+		}
+	}
+	if own := tiers.Only("b"); own.Limit() != 0 || own.Full() {
+		t.Errorf("b is beyond: %+v", own)
+	}
+	if own := tiers.Only("a"); own.Limit() != 10 || own.Of(all[2]) != limits.Closed {
+		t.Errorf("a is beyond: %+v", own)
+	}
+}

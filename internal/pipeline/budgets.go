@@ -16,6 +16,10 @@ type budgets struct {
 	// listeners are those with routes whose rules are not repeated as they are, and hosts those that have no room for a route, or close one.
 	listeners *store.Index[limits.Tiers]
 	hosts     *store.Index[ir.VirtualHost]
+	// wildcards has the tables whose hostnames with a wildcard take too much, in tables, and byWildTable has the routes of each.
+	wildcards   *store.TableOf[ir.TableID, limits.Tiers]
+	tables      *store.Index[limits.Tiers]
+	byWildTable *store.IndexOf[ir.TableID, route.Resolved]
 }
 
 // beyond is the one key of an index that has what is beyond a limit.
@@ -28,15 +32,44 @@ func some(yes bool) []string {
 	return nil
 }
 
-func newBudgets(repeats *store.TableOf[ir.ListenerID, limits.Tiers], byWild *store.IndexOf[ir.ListenerID, route.Resolved]) *budgets {
+func newBudgets(
+	repeats *store.TableOf[ir.ListenerID, limits.Tiers], byWild *store.IndexOf[ir.ListenerID, route.Resolved],
+	wildcards *store.TableOf[ir.TableID, limits.Tiers], byWildTable *store.IndexOf[ir.TableID, route.Resolved],
+) *budgets {
+	exceeded := func(_ string, t limits.Tiers) []string { return some(t.Limit() > 0) }
 	return &budgets{
-		repeats: repeats, byWild: byWild,
-		listeners: store.NewIndex(repeats.Table, "repeat budget.beyond", func(_ string, t limits.Tiers) []string { return some(t.Limit() > 0) }),
+		repeats: repeats, byWild: byWild, listeners: store.NewIndex(repeats.Table, "repeat budget.beyond", exceeded),
+		wildcards: wildcards, byWildTable: byWildTable, tables: store.NewIndex(wildcards.Table, "wildcard budget.beyond", exceeded),
 	}
 }
 
 // noticeBudgets tells the routes that are beyond a limit.
 func (g *graph) noticeBudgets(all notices) {
+	g.noticeRepeats(all)
+	g.noticeWildcards(all)
+	l := &g.objects.Limits
+	for _, key := range g.budgets.hosts.Keys(nil, beyond) {
+		host, _ := g.hosts.Table.Get(nil, key)
+		for _, name := range host.Beyond {
+			r, _ := g.routes.Get(nil, name)
+			kind, own := store.SplitKindKey(name)
+			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
+				"requests of this route for hostname %s are answered 500: the routes of the hostname may have %d rules, regular expressions of "+
+					"%d instructions and %d bytes together, and those of this namespace have more than its share; this one has %d rules of %d "+
+					"bytes; use fewer, or ask the operator for more (limits hostRules, hostExpressions and hostBytes)",
+				host.Domain, l.HostRules, l.HostExpressions, l.HostBytes, len(r.Rules), r.Bytes()))
+		}
+		for _, name := range host.ClosedBeside {
+			kind, own := store.SplitKindKey(name)
+			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
+				"requests of this route for hostname %s are answered 500: nothing is known of the rules of another route of this namespace for the "+
+					"hostname, and some of these requests may be meant for it; correct that route", host.Domain))
+		}
+	}
+}
+
+// noticeRepeats tells the routes whose rules are not repeated as they are.
+func (g *graph) noticeRepeats(all notices) {
 	for _, key := range g.budgets.listeners.Keys(nil, beyond) {
 		listener := ir.ParseListenerID(key)
 		tiers, _ := g.budgets.repeats.Get(nil, listener)
@@ -51,20 +84,22 @@ func (g *graph) noticeBudgets(all notices) {
 			}
 		}
 	}
-	for _, key := range g.budgets.hosts.Keys(nil, beyond) {
-		host, _ := g.hosts.Table.Get(nil, key)
-		for _, name := range host.Beyond {
-			kind, own := store.SplitKindKey(name)
-			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
-				"requests of this route for hostname %s are answered 500: the routes of the hostname may have %d rules and regular expressions of "+
-					"%d instructions together, and those of this namespace have more than its share; use fewer, or ask the operator for more "+
-					"(limits hostRules and hostExpressions)", host.Domain, g.objects.Limits.HostRules, g.objects.Limits.HostExpressions))
-		}
-		for _, name := range host.ClosedBeside {
-			kind, own := store.SplitKindKey(name)
-			all.add(subject{kind, own}, host.Table.Gateway, nil, fmt.Sprintf(
-				"requests of this route for hostname %s are answered 500: nothing is known of the rules of another route of this namespace for the "+
-					"hostname, and some of these requests may be meant for it; correct that route", host.Domain))
+}
+
+// noticeWildcards tells the routes that hostnames with a wildcard have no room for.
+func (g *graph) noticeWildcards(all notices) {
+	for _, key := range g.budgets.tables.Keys(nil, beyond) {
+		table := ir.ParseTableID(key)
+		tiers, _ := g.budgets.wildcards.Get(nil, table)
+		for _, name := range g.budgets.byWildTable.Keys(nil, table) {
+			if r, _ := g.routes.Get(nil, name); r.WildcardPlace(tiers) != limits.Served {
+				kind, own := store.SplitKindKey(name)
+				all.add(subject{kind, own}, table.Gateway, nil, fmt.Sprintf(
+					"requests of this route for hostnames with a wildcard are answered 500: the routes of all these hostnames of port %d may have %d "+
+						"bytes together, and namespace %s has more than its share; this one has %d rules of %d bytes, which count for each such "+
+						"hostname; use fewer rules, shorter values or exact hostnames, or ask the operator for more (limit %s)",
+					table.Port, tiers.Limit(), r.Name.Namespace, len(r.Rules), r.Bytes(), limits.NameWildcardBytes))
+			}
 		}
 	}
 }

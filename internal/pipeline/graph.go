@@ -17,6 +17,7 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/sharedfleet"
 	"github.com/gatewright/gatewright/internal/store"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
 )
 
 // graph is every stage of the configuration lane, from objects to what proxies, fleets and conditions should be.
@@ -158,7 +159,7 @@ func newGraph(options ...memo.Option) *graph {
 		kindKeys(g.objects.TLSRoutes, store.TLSRoute), kindKeys(g.objects.TCPRoutes, store.TCPRoute),
 		kindKeys(g.objects.UDPRoutes, store.UDPRoute),
 	)
-	inputs := route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope, Policies: g.inherited.routes}
+	inputs := route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope, Policies: g.inherited.routes, Size: routetranslate.Size}
 	g.routes = g.addConflictStages(routes, g.addRouteStage(routes, inputs))
 	byListener := store.NewIndexOf(g.routes, "route.byListener", func(_ string, r route.Resolved) []ir.ListenerID { return r.Listeners() })
 	byDomainOfRoute := store.NewIndexOf(g.routes, "route.byHost", func(_ string, r route.Resolved) []ir.DomainID { return r.Domains() })

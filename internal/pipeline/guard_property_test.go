@@ -408,13 +408,18 @@ func (d *damage) remove() (before, after view) {
 // exceed makes one of the limits smaller.
 func (d *damage) exceed() (before, after view) {
 	set := limits.Defaults()
-	name := []string{
+	names := []string{
 		limits.NameHostRules, limits.NameHostExpressions, limits.NameRoutes, limits.NameRules, limits.NameNamespaceExpressions,
-		limits.NameBackends, limits.NameRepeatedRules, limits.NameListeners, limits.NameNamespaceListeners,
-	}[d.IntN(9)]
+		limits.NameBackends, limits.NameRepeatedRules, limits.NameListeners, limits.NameNamespaceListeners, limits.NameRouteBytes,
+		limits.NameHostBytes, limits.NameNamespaceBytes, limits.NameGatewayBytes, limits.NameWildcardBytes,
+	}
+	name := names[d.IntN(len(names))]
 	limit := 1 + d.IntN(8)
-	if strings.Contains(strings.ToLower(name), "expressions") {
+	switch {
+	case strings.Contains(strings.ToLower(name), "expressions"):
 		limit *= 4
+	case strings.HasSuffix(name, "Bytes"):
+		limit *= 2000
 	}
 	d.what = fmt.Sprintf("%s is %d", name, limit)
 	if err := set.Set(map[string]int{name: limit}); err != nil {

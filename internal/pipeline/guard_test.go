@@ -267,6 +267,12 @@ spec:
 `, namespace, number, number, strings.Join(matches, ", "))
 }
 
+// withHeader is a route that sets a header of so many bytes.
+func withHeader(route string, bytes int) string {
+	const filter = "filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x, value: %s}]}}], backendRefs:"
+	return strings.Replace(route, "backendRefs:", fmt.Sprintf(filter, strings.Repeat("v", bytes)), 1)
+}
+
 // TestNoTenantEvictsAnother has a tenant with expensive routes on the hostname of another.
 func TestNoTenantEvictsAnother(t *testing.T) {
 	t.Parallel()
@@ -278,6 +284,10 @@ func TestNoTenantEvictsAnother(t *testing.T) {
 	for n := range 12 {
 		many = append(many, tenantRoute("a", n, fmt.Sprintf("{path: {value: /x%d}}", n)))
 	}
+	var large []string
+	for n := range 4 {
+		large = append(large, withHeader(tenantRoute("a", n, fmt.Sprintf("{path: {value: /x%d}}", n)), 3000))
+	}
 	for name, c := range map[string]struct {
 		objects string
 		limit   func(*limits.Limits)
@@ -286,6 +296,7 @@ func TestNoTenantEvictsAnother(t *testing.T) {
 	}{
 		"expressions": {tenantsOnAHost(expensive...), func(l *limits.Limits) { l.HostExpressions = 700 }, "/x3/aabb"},
 		"rules":       {tenantsOnAHost(many...), func(l *limits.Limits) { l.HostRules = 8 }, "/x11"},
+		"bytes":       {tenantsOnAHost(large...), func(l *limits.Limits) { l.HostBytes = 9000 }, "/x3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -328,6 +339,11 @@ func TestARouteBeyondABudgetKeepsItsRequests(t *testing.T) {
 		"expressions of a namespace":   {regex, func(l *limits.Limits) { l.NamespaceExpressions = 10 }, "b/own"},
 		"backends of a namespace":      {tenantsOnAHost(own...), func(l *limits.Limits) { l.Backends = 1 }, "b/own"},
 		"more routes than can be kept": {tenantsOnAHost(own...), func(l *limits.Limits) { l.Routes = 1 }, "error"},
+		"bytes of a route":             {tenantsOnAHost(own...), func(l *limits.Limits) { l.RouteBytes = 2000 }, "b/own"},
+		"bytes of a host":              {tenantsOnAHost(own...), func(l *limits.Limits) { l.HostBytes = 1500 }, "b/own"},
+		"bytes of a namespace":         {tenantsOnAHost(own...), func(l *limits.Limits) { l.NamespaceBytes = 5000 }, "b/own"},
+		"bytes of a Gateway":           {tenantsOnAHost(own...), func(l *limits.Limits) { l.GatewayBytes = 5000 }, "b/own"},
+		"more bytes than can be kept":  {tenantsOnAHost(own...), func(l *limits.Limits) { l.NamespaceBytes = 1500 }, "error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -14,6 +15,7 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/security"
 	"github.com/gatewright/gatewright/internal/resolve/traffic"
 	"github.com/gatewright/gatewright/internal/store"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
 )
 
 const (
@@ -227,15 +229,31 @@ func backendOf(key string) attach.Target {
 	return inherit.BackendTarget(target, "")
 }
 
-// withListenerSettings tells routes what policies on listeners say of connections to backends.
+// withListenerSettings tells routes what policies on listeners say of connections to backends, and about how much the rest takes.
 func (g *graph) withListenerSettings(v *store.View, parent gateway.Parent) gateway.Parent {
+	sizes := map[*ir.RequestPolicy]int{nil: 0}
 	for i := range parent.Listeners {
 		l := &parent.Listeners[i]
 		if layer, _ := g.inherited.listeners.Get(v, ir.ListenerID{Gateway: parent.Gateway, Listener: l.ID}); layer != nil {
 			l.Destination = layer.Destination
+			if _, known := sizes[layer.Request]; !known {
+				sizes[layer.Request] = about(routetranslate.PolicySize(layer.Request))
+			}
+			l.PolicyBytes = sizes[layer.Request]
 		}
 	}
 	return parent
+}
+
+// leastAbout is the least size that counts.
+const leastAbout = 1 << 10
+
+// about is the next power of two: what depends on it need not change with each edit.
+func about(bytes int) int {
+	if bytes == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint(max(bytes, leastAbout)-1))
 }
 
 // addVariantStages adds the stages for what depends on policies and routes.

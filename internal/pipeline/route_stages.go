@@ -11,9 +11,11 @@ import (
 const (
 	stageRoute           = "route"
 	stageRouteKinds      = "route kinds"
+	stageGatewayBudget   = "gateway budget"
 	stageNamespaceBudget = "namespace budget"
 	stageRouteConflict   = "route conflict"
 	stageRepeatBudget    = "repeat budget"
+	stageWildcardBudget  = "wildcard budget"
 	stageVirtualHost     = "virtual host"
 )
 
@@ -34,7 +36,9 @@ func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route
 		func(v *store.View, id route.KindID) bool { return byKind.Len(v, id) > 0 })
 	byStream := store.NewIndexOf(routes, "route.byStream", func(_ string, r route.Resolved) []ir.DomainID { return r.StreamDomains() })
 	namespaces := g.addNamespaceBudgetStage(routes)
-	c := route.ConflictResolver{Routes: routes, ByKind: byKind, Present: present, ByStream: byStream, Namespaces: namespaces}
+	c := route.ConflictResolver{
+		Routes: routes, ByKind: byKind, Present: present, ByStream: byStream, Namespaces: namespaces, Limits: &g.objects.Limits,
+	}
 	return memo.Derive(g.memo, stageRouteConflict, keys, deepEqual[route.Resolved], func(v *store.View, key string) route.Resolved {
 		instead, _ := g.substitutes.Routes.Get(v, key)
 		return instead.Apply(c.Resolve(v, key))
@@ -49,8 +53,10 @@ func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route
 
 // addNamespaceBudgetStage adds the stage that finds the namespaces whose routes take too much of a Gateway.
 func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *store.Table[route.Shortage] {
+	bytes := store.NewSums(routes, "route.bytes", func(_ string, r route.Resolved) map[string]int { return r.ChargedBytes(&g.objects.Limits) })
 	budget := route.NamespaceBudget{
 		Routes:      routes,
+		Gateways:    g.addGatewayBudgetStage(routes, bytes),
 		Limits:      &g.objects.Limits,
 		ByNamespace: store.NewIndex(routes, "route.byNamespace", func(_ string, r route.Resolved) []string { return r.NamespaceKeys() }),
 		Rules: store.NewSums(
@@ -63,6 +69,7 @@ func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *st
 			"route.expressionsByNamespace",
 			func(_ string, r route.Resolved) map[string]int { return r.ExpressionsByNamespace() },
 		),
+		Bytes: bytes,
 		Backends: store.NewDistinct(
 			routes,
 			"route.backendsByNamespace",
@@ -70,6 +77,19 @@ func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *st
 		),
 	}
 	return memo.Derive(g.memo, stageNamespaceBudget, from(budget.ByNamespace), deepEqual[route.Shortage], budget.Shortage)
+}
+
+// addGatewayBudgetStage adds the stage that divides a Gateway among the namespaces with routes there.
+func (g *graph) addGatewayBudgetStage(
+	routes *store.Table[route.Resolved], bytes *store.Sums[route.Resolved],
+) *store.Table[limits.Tiers] {
+	budget := route.GatewayBudget{
+		Routes:    routes,
+		Limits:    &g.objects.Limits,
+		ByGateway: store.NewIndex(routes, "route.byGateway", func(_ string, r route.Resolved) []string { return r.Gateways() }),
+		Bytes:     bytes,
+	}
+	return memo.Derive(g.memo, stageGatewayBudget, from(budget.ByGateway), deepEqual[limits.Tiers], budget.Tiers)
 }
 
 // addVirtualHostStages adds the stage that makes virtual hosts.
@@ -85,9 +105,14 @@ func (g *graph) addVirtualHostStages(
 			byHost := r.FallsThrough(listener.Listener)
 			return route.RepeatBudget(v, g.routes, byWild, byListener, byHost, g.objects.Limits.RepeatedRules, listener)
 		})
-	g.budgets = newBudgets(repeats, byWild)
+	byWildTable := store.NewIndexOf(g.routes, "route.byWildTable", func(_ string, r route.Resolved) []ir.TableID { return r.WildcardTables() })
+	wildcards := memo.DeriveOf(g.memo, stageWildcardBudget, ir.ParseTableID, typed[ir.TableID](byWildTable), deepEqual[limits.Tiers],
+		func(v *store.View, table ir.TableID) limits.Tiers {
+			return route.WildcardBudget(v, g.routes, byWildTable, g.objects.Limits.WildcardBytes, table)
+		})
+	g.budgets = newBudgets(repeats, byWild, wildcards, byWildTable)
 	in := route.Hosts{
-		Tables: g.tableListeners, Routes: g.routes, ByDomain: byDomain, Repeats: repeats, Limits: &g.objects.Limits,
+		Tables: g.tableListeners, Routes: g.routes, ByDomain: byDomain, Repeats: repeats, Wildcards: wildcards, Limits: &g.objects.Limits,
 		Policies: g.inherited.listeners,
 	}
 	hosts := memo.DeriveOf(

@@ -45,6 +45,9 @@ func (r *Resource) body(string) *anypb.Any { return &anypb.Any{TypeUrl: r.typeUR
 
 func (r *Resource) bytes() int { return len(r.value) }
 
+// Bytes is the size of the content.
+func (r *Resource) Bytes() int { return len(r.value) }
+
 // versioned is a resource with its name, ready for a response.
 type versioned interface {
 	Version() string

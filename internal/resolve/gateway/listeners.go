@@ -45,6 +45,8 @@ type ParentListener struct {
 	// Destination has the settings of policies on the listener, or its ListenerSet, for connections to backends; nil for none. Policies are
 	// not known here: the pipeline fills it in.
 	Destination *ir.DestinationLayer
+	// PolicyBytes is how many bytes the other settings of these policies add to each rule, about. The pipeline fills it in, too.
+	PolicyBytes int
 }
 
 // ParentKey names a parent of routes: `<namespace>/<name>` for a Gateway, `<kind>/<namespace>/<name>` for any other kind.

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"unicode/utf8"
+
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
@@ -8,32 +10,45 @@ import (
 const longestClosed = 64
 
 // closed is a rule that answers an error and costs little. It stays in its place, and takes at least the requests that it took: of regular
-// expressions only the beginning is left, which is cheap to keep and to compare.
+// expressions and of long values only the beginning is left, which is cheap to keep and to compare.
 func (r Rule) closed() Rule {
 	kind, _, _ := ObjectOf(r.Name)
 	match := r.Match
 	if match.Path.Kind == ir.Regex {
 		match.Path.Value = anyLines + beginsAs(match.Path.Value, longestClosed)
 	}
-	match.Headers, match.Query = anyExpression(match.Headers), anyExpression(match.Query)
+	match.Headers, match.Query = shortened(match.Headers), shortened(match.Query)
 	if match.Cookies != nil {
-		match.Cookies = &ir.CookieMatches{List: anyExpression(match.Cookies.List)}
+		match.Cookies = &ir.CookieMatches{List: shortened(match.Cookies.List)}
 	}
 	closed := failing(string(kind)).rule(r.Name, match)
 	closed.Rest = r.Rest
 	return closed.at(r.rank)
 }
 
-// anyExpression has every value meet the conditions that are regular expressions.
-func anyExpression(list []ir.NamedMatch) []ir.NamedMatch {
-	var wide []ir.NamedMatch
+// shortened has every value meet the conditions that are regular expressions, and compares only the beginning or end of long values.
+func shortened(list []ir.NamedMatch) []ir.NamedMatch {
+	var short []ir.NamedMatch
 	for _, m := range list {
-		if m.Kind == ir.Regex {
+		switch long := len(m.Value) > longestClosed; {
+		case m.Kind == ir.Regex:
 			m.Value = anyValue
+		case long && m.Kind == ir.Suffix:
+			start := len(m.Value) - longestClosed
+			for !utf8.RuneStart(m.Value[start]) {
+				start++
+			}
+			m.Value = m.Value[start:]
+		case long:
+			end := longestClosed
+			for !utf8.RuneStart(m.Value[end]) {
+				end--
+			}
+			m.Kind, m.Value = ir.Prefix, m.Value[:end]
 		}
-		wide = append(wide, m)
+		short = append(short, m)
 	}
-	return wide
+	return short
 }
 
 // cheaply is the route with every rule closed, and every connection.

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -55,6 +56,7 @@ type ConflictResolver struct {
 	ByStream *store.IndexOf[ir.DomainID, Resolved]
 	// Namespaces is the [NamespaceBudget.Shortage] of each of [Resolved.NamespaceKeys].
 	Namespaces *store.Table[Shortage]
+	Limits     *limits.Limits
 }
 
 // Resolve is the route of that key without the listeners where it loses. The standard: of two routes of different kinds whose hostnames
@@ -62,12 +64,14 @@ type ConflictResolver struct {
 // answers errors: a request that it was to check gets to no route of the other kind. What a Gateway has no room for is closed in the end.
 func (c ConflictResolver) Resolve(v *store.View, key string) Resolved {
 	r, _ := c.Routes.Get(v, key)
+	// A conflict that it loses makes no large route small: it is not charged for its bytes.
+	large := r.large(c.Limits)
 	if r.Stream != nil {
 		r = c.lowerPrecedence(v, key, r)
 	} else {
 		r = c.withoutLost(v, key, r)
 	}
-	return r.within(func(key string) Shortage {
+	return r.within(c.Limits, large, func(key string) Shortage {
 		shortage, _ := c.Namespaces.Get(v, key)
 		return shortage
 	})

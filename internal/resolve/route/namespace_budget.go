@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -22,6 +23,17 @@ func (r Resolved) NamespaceKeys() []string {
 }
 
 func (r Resolved) namespaceKey(a Attachment) string { return a.Gateway + "|" + r.Name.Namespace }
+
+// gatewayOf and namespaceOf are the parts of one of [Resolved.NamespaceKeys].
+func gatewayOf(key string) string {
+	gateway, _, _ := strings.Cut(key, "|")
+	return gateway
+}
+
+func namespaceOf(key string) string {
+	_, namespace, _ := strings.Cut(key, "|")
+	return namespace
+}
 
 // hostsByNamespace counts the hostnames of a route, by [Resolved.NamespaceKeys]. Its rules are sent to proxies for each.
 func (r Resolved) hostsByNamespace() map[string]int {
@@ -82,8 +94,12 @@ type NamespaceBudget struct {
 	Routes             *store.Table[Resolved]
 	ByNamespace        *store.Index[Resolved]
 	Rules, Expressions *store.Sums[Resolved]
-	Backends           *store.Distinct[Resolved]
-	Limits             *limits.Limits
+	// Bytes is the sum of [Resolved.ChargedBytes].
+	Bytes    *store.Sums[Resolved]
+	Backends *store.Distinct[Resolved]
+	// Gateways has the [GatewayBudget.Tiers] of each Gateway.
+	Gateways *store.Table[limits.Tiers]
+	Limits   *limits.Limits
 }
 
 // Shortage are the limits of a Gateway that the routes of a namespace exceed.
@@ -102,41 +118,82 @@ type Exceeded struct {
 type measure struct {
 	name, what   string
 	total, limit int
-	// weigh is how much of it a route takes, and closed says that a route takes as much of it while it answers errors.
+	// weigh is how much of it a route takes, and closed how much while it answers errors, nil for nothing.
 	weigh  func(Resolved) int
-	closed bool
+	closed func(Resolved) int
 }
 
 // Shortage finds the routes that a Gateway has no room for. As long as there is room for all, it reads totals only.
 func (b NamespaceBudget) Shortage(v *store.View, key string) Shortage {
+	one := b.weighs(limits.NameRoutes, key)
+	rules, bytes := b.weighs(limits.NameRules, key), b.weighs(limits.NameNamespaceBytes, key)
+	gateway := gatewayOf(key)
+	closed := func(r Resolved) int { return r.errors(b.Limits, gateway).bytesOn(gateway) }
 	var all Shortage
 	for _, m := range []measure{
-		{limits.NameRoutes, "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, weighs(limits.NameRoutes, key), true},
-		{limits.NameRules, "rules", b.Rules.Get(v, key), b.Limits.Rules, weighs(limits.NameRules, key), true},
+		{limits.NameRoutes, "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, one, one},
+		{limits.NameRules, "rules", b.Rules.Get(v, key), b.Limits.Rules, rules, rules},
+		{limits.NameNamespaceBytes, "bytes", b.Bytes.Get(v, key), b.Limits.NamespaceBytes, bytes, closed},
 		{
 			limits.NameNamespaceExpressions, "instructions of regular expressions", b.Expressions.Get(v, key), b.Limits.NamespaceExpressions,
-			weighs(limits.NameNamespaceExpressions, key), false,
+			b.weighs(limits.NameNamespaceExpressions, key), nil,
 		},
-		{limits.NameBackends, "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key), false},
+		{limits.NameBackends, "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key), nil},
 	} {
 		if m.total <= m.limit {
 			continue
 		}
-		var items []limits.Item
 		routes := b.byAge(v, key)
-		for _, r := range routes {
-			items = append(items, r.item(m.weigh(r)))
-		}
-		e := Exceeded{Tiers: limits.Tiers{Closed: limits.Share(items, m.limit)}, Name: m.name, What: m.what}
-		if m.closed {
-			e.Tiers = limits.Tier(items, m.limit)
-		}
+		e := Exceeded{Tiers: m.tiers(routes), Name: m.name, What: m.what}
 		if m.name == limits.NameBackends {
 			e.Taken = takenBackends(e.Closed, routes, key)
 		}
 		all = append(all, e)
 	}
+	shared, _ := b.Gateways.Get(v, gateway)
+	if own := shared.Only(namespaceOf(key)); own.Limit() > 0 {
+		all = append(all, Exceeded{Tiers: own, Name: limits.NameGatewayBytes, What: "bytes"})
+	}
 	return all
+}
+
+// tiers divides the limit among the owners of routes, which are in order of their age.
+func (m measure) tiers(routes []Resolved) limits.Tiers {
+	items, byKey := make([]limits.Item, 0, len(routes)), make(map[string]Resolved, len(routes))
+	for _, r := range routes {
+		item := r.item(m.weigh(r))
+		items, byKey[item.Key] = append(items, item), r
+	}
+	if m.closed == nil {
+		return limits.Tiers{Closed: limits.Share(items, m.limit)}
+	}
+	return limits.TierBy(items, m.limit, func(i limits.Item) int { return m.closed(byKey[i.Key]) })
+}
+
+// GatewayBudget is what the routes of all namespaces may take of one Gateway together.
+type GatewayBudget struct {
+	Routes *store.Table[Resolved]
+	// ByGateway has the routes by [Resolved.Gateways], and Bytes is the sum of [Resolved.ChargedBytes].
+	ByGateway *store.Index[Resolved]
+	Bytes     *store.Sums[Resolved]
+	Limits    *limits.Limits
+}
+
+// Tiers divides the bytes of a Gateway among the namespaces with routes there. As long as there is room for all, it reads the total only.
+func (b GatewayBudget) Tiers(v *store.View, gateway string) limits.Tiers {
+	if b.Bytes.Get(v, gateway) <= b.Limits.GatewayBytes {
+		return limits.Tiers{}
+	}
+	var routes []Resolved
+	for _, name := range b.ByGateway.Keys(v, gateway) {
+		r, _ := b.Routes.Get(v, name)
+		routes = append(routes, r)
+	}
+	return measure{
+		limit:  b.Limits.GatewayBytes,
+		weigh:  func(r Resolved) int { return r.chargedOn(b.Limits, gateway) },
+		closed: func(r Resolved) int { return r.errors(b.Limits, gateway).bytesOn(gateway) },
+	}.tiers(routes)
 }
 
 // of is the first limit that a route is beyond, and what becomes of it.
@@ -151,11 +208,22 @@ func (s Shortage) of(r Resolved, key string) (Exceeded, limits.Place) {
 	return first, worst
 }
 
-// weigh is how much of the limit a route takes beside those within it.
+// weigh is 0 for a route that takes nothing of what is limited beside those within the limit.
 func (e Exceeded) weigh(r Resolved, key string) int {
-	if e.Name != limits.NameBackends {
-		return weighs(e.Name, key)(r)
+	switch e.Name {
+	case limits.NameRules, limits.NameNamespaceBytes, limits.NameGatewayBytes:
+		return len(r.Rules)
+	case limits.NameNamespaceExpressions:
+		return r.Expressions
+	case limits.NameBackends:
+		return e.newBackends(r, key)
+	default:
+		return 1
 	}
+}
+
+// newBackends counts the backends of a route that those within the limit do not have.
+func (e Exceeded) newBackends(r Resolved, key string) int {
 	count := 0
 	for _, name := range r.BackendsByNamespace()[key] {
 		if _, taken := slices.BinarySearch(e.Taken, name); !taken {
@@ -166,11 +234,13 @@ func (e Exceeded) weigh(r Resolved, key string) int {
 }
 
 // weighs is how much of a limit a route takes.
-func weighs(name, key string) func(Resolved) int {
+func (b NamespaceBudget) weighs(name, key string) func(Resolved) int {
 	return func(r Resolved) int {
 		switch name {
 		case limits.NameRules:
 			return r.RulesByNamespace()[key]
+		case limits.NameNamespaceBytes:
+			return r.chargedOn(b.Limits, gatewayOf(key))
 		case limits.NameNamespaceExpressions:
 			return r.ExpressionsByNamespace()[key]
 		default:
@@ -213,21 +283,30 @@ func (b NamespaceBudget) byAge(v *store.View, key string) []Resolved {
 }
 
 // within has a route answer errors at the Gateways that have no room for it, and says so. One that there is no room for even so is taken
-// from the Gateway, where all routes of its namespace answer errors then.
-func (r Resolved) within(shortages func(key string) Shortage) Resolved {
+// from the Gateway, where all routes of its namespace answer errors then. It is [Resolved.large] at some Gateways.
+func (r Resolved) within(l *limits.Limits, large map[string]int, shortages func(key string) Shortage) Resolved {
 	beyond, leftOut := map[string]Exceeded{}, map[string]bool{}
 	for _, a := range r.Attachments {
-		if e, place := shortages(r.namespaceKey(a)).of(r, r.namespaceKey(a)); place != limits.Served {
+		key := r.namespaceKey(a)
+		e, place := shortages(key).of(r, key)
+		if large[a.Gateway] > 0 && place != limits.LeftOut {
+			e, place = Exceeded{Name: limits.NameRouteBytes}, limits.Closed
+		}
+		if place != limits.Served {
 			beyond[a.Gateway], leftOut[a.Gateway] = e, place == limits.LeftOut
 		}
 	}
 	if len(beyond) == 0 {
 		return r
 	}
+	bytes := map[string]int{}
+	for gateway := range beyond {
+		bytes[gateway] = max(large[gateway], r.bytesOn(gateway))
+	}
 	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool { return leftOut[a.Gateway] })
 	for gateway := range beyond {
 		if !leftOut[gateway] {
-			r = r.With(gateway, r.cheaply().On(r, gateway))
+			r = r.With(gateway, r.errors(l, gateway).On(r, gateway))
 		}
 	}
 	r.Outcome.Parents = slices.Clone(r.Outcome.Parents)
@@ -238,16 +317,36 @@ func (r Resolved) within(shortages func(key string) Shortage) Resolved {
 			continue
 		}
 		parent.Conditions = slices.Clone(parent.Conditions)
-		// There is no count of what is too much: it would change all messages with each route.
 		parent.Conditions[0] = outcome.Condition{
 			Type: string(gwv1.RouteConditionAccepted), State: outcome.False, Reason: string(gwv1.RouteReasonNotAllowedByListeners),
-			Message: fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more%s; "+
-				"delete some, or ask the operator for more (limit %s)",
-				parent.Gateway, e.Limit(), e.What, r.Name.Namespace, r.consequence(e, leftOut[parent.Gateway]), e.Name),
+			Message: r.exceeds(e, parent.Gateway, bytes[parent.Gateway], l.RouteBytes, leftOut[parent.Gateway]),
 		}
 		parent.Gateway = ""
 	}
 	return r
+}
+
+// exceeds says which limit of a Gateway a route is beyond, what it takes itself, and what to do. There is no count of what all take
+// together: it would change all messages with each route.
+func (r Resolved) exceeds(e Exceeded, gateway string, bytes, routeBytes int, leftOut bool) string {
+	switch e.Name {
+	case limits.NameRouteBytes:
+		return fmt.Sprintf("%s %s takes %d bytes of the configuration of Gateway %s, and a route may take %d; its requests are answered %d; "+
+			"what its filters and policies have is repeated for each match of each hostname, so use shorter values, or fewer matches or "+
+			"hostnames, or ask the operator for more (limit %s)",
+			r.Kind, r.Name, bytes, gateway, routeBytes, failure(r.Kind).StatusCode, e.Name)
+	case limits.NameGatewayBytes:
+		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of all namespaces, and namespace %s has more than its share%s; this one "+
+			"takes %d bytes; delete some, or ask the operator for more (limit %s)",
+			gateway, e.Limit(), r.Name.Namespace, r.consequence(e, leftOut), bytes, e.Name)
+	case limits.NameNamespaceBytes:
+		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of namespace %s, and there are more%s; this one takes %d bytes; "+
+			"delete some, or ask the operator for more (limit %s)",
+			gateway, e.Limit(), r.Name.Namespace, r.consequence(e, leftOut), bytes, e.Name)
+	default:
+		return fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more%s; delete some, or ask the operator for more (limit %s)",
+			gateway, e.Limit(), e.What, r.Name.Namespace, r.consequence(e, leftOut), e.Name)
+	}
 }
 
 // consequence says what becomes of a route beyond a limit.

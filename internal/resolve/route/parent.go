@@ -22,6 +22,8 @@ type Inputs struct {
 	Defaults *store.Index[gateway.Resolved]
 	// Policies has the layers of policies on routes and their rules, by [store.KindKey]; nil for none.
 	Policies *store.Table[inherit.Sectioned]
+	// Size measures rules; nil does not.
+	Size SizeOf
 }
 
 // binding is what attaching a route to its parents gave.
@@ -184,6 +186,7 @@ func (in Inputs) bindListener(v *store.View, s subject, gatewayKey string, l gat
 	}
 	return Attachment{
 		Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found, Destination: l.Destination,
+		PolicyBytes: l.PolicyBytes,
 	}, missNone
 }
 

@@ -67,6 +67,7 @@ func (in Inputs) requests(v *store.View, route requestRoute) Resolved {
 	for i, rule := range route.rules {
 		resolved.Rules = append(resolved.Rules, r.rule(fmt.Sprintf("%s/%s/%d", kind, name, i), i, rule)...)
 	}
+	in.measure(resolved.Rules)
 	resolved.Expressions, resolved.rejected = r.expressions.Size(), r.rejected
 	resolved.guarded = in.guardsOf(v, route)
 	return w.finish(resolved, b, route.meta.Generation)

@@ -57,6 +57,8 @@ type Rule struct {
 	Rest bool `json:",omitempty"`
 	// Place is set if that is not the place of its match, for another replica to read.
 	Place *Place `json:",omitempty"`
+	// Bytes is how many bytes the rule takes of what proxies are sent, 0 for one that has only a match and backends.
+	Bytes int `json:",omitempty"`
 	rank  rank
 }
 
@@ -72,6 +74,8 @@ type Attachment struct {
 	Hosts       []Host
 	// Destination has the settings of policies on the listener for connections to backends; nil for none.
 	Destination *ir.DestinationLayer `json:",omitempty"`
+	// PolicyBytes is how many bytes the policies on the listener add to each rule.
+	PolicyBytes int `json:",omitempty"`
 }
 
 // Host is a hostname that a route has on a listener.

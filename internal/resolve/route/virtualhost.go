@@ -34,9 +34,9 @@ func (in Hosts) VirtualHost(v *store.View, id ir.HostID) ir.VirtualHost {
 		domains = domains[:1]
 		host.FallsThrough = owner.Hostname != domain
 	}
-	all, beside, unrepeated := in.candidates(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID}, domains)
+	all, beside, unrepeated := in.candidates(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID}, id.Table, domains)
 	list, beyond, full := hostBudget(all, *in.Limits)
-	host.Beyond, host.ClosedBeside = beyond, beside
+	host.Beyond, host.ClosedBeside, host.Bytes = beyond, beside, hostRoom+filterSize(owner.Filters)+bytesOf(list)
 	above := in.above(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID})
 	if above.layer != nil {
 		host.Policy = above.layer.Request
@@ -91,15 +91,22 @@ type candidate struct {
 	// route is the key of the route, and expressions what it has of them.
 	route       string
 	expressions int
+	// inherited is how many bytes the policies on the listener add to the rule, and domain the length of the hostname.
+	inherited, domain int
 }
 
 // candidates are the rules of routes that have any of the domains on a listener, the first of which is the one they are for. It says too
-// which routes are closed beside one that is not known, and whether rules of wider domains are left out.
-func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []string) (list []candidate, beside []string, leftOut bool) {
+// which routes are closed beside one that is not known, and whether rules are left out.
+func (in Hosts) candidates(
+	v *store.View, listener ir.ListenerID, table ir.TableID, domains []string,
+) (list []candidate, beside []string, leftOut bool) {
 	seen := map[string]bool{}
-	var repeats limits.Tiers
+	var repeats, wildcards limits.Tiers
 	if len(domains) > 1 {
 		repeats, _ = in.Repeats.Get(v, listener)
+	}
+	if !exact(domains[0]) && in.Wildcards != nil {
+		wildcards, _ = in.Wildcards.Get(v, table)
 	}
 	for i, wide := range domains {
 		for _, key := range in.ByDomain.Keys(v, listener.Domain(wide)) {
@@ -108,9 +115,9 @@ func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []stri
 			}
 			seen[key] = true
 			r, _ := in.Routes.Get(v, key)
-			place := limits.Served
+			place := r.WildcardPlace(wildcards)
 			if i > 0 {
-				place = r.Repeated(repeats)
+				place = max(place, r.Repeated(repeats))
 			}
 			if place == limits.LeftOut {
 				leftOut = true
@@ -120,10 +127,11 @@ func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []stri
 			if place == limits.Closed {
 				r = r.cheaply()
 			}
-			original := mostSpecific(r, listener, domains[0])
+			original, inherited := mostSpecific(r, listener, domains[0]), r.policyBytes(listener)
 			for i, rule := range r.rulesAt(listener.Domain(wide)) {
 				list = append(list, candidate{
 					rule: rule, original: original, created: r.Created, name: r.Name, position: i, route: key, expressions: r.Expressions,
+					inherited: inherited, domain: len(domains[0]),
 				})
 			}
 		}
@@ -167,6 +175,16 @@ func closeRest(list []candidate) []string {
 		}
 	}
 	return unique(beside)
+}
+
+// policyBytes is how many bytes the policies on a listener add to each rule.
+func (r Resolved) policyBytes(listener ir.ListenerID) int {
+	for i := range r.Attachments {
+		if a := &r.Attachments[i]; a.Gateway == listener.Gateway && a.Listener == listener.Listener {
+			return a.PolicyBytes
+		}
+	}
+	return 0
 }
 
 // mostSpecific is the specificity of the hostname by which a route takes part in a domain: its own, not what is left of it on the listener.

@@ -8,6 +8,7 @@ import (
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatewright/gatewright/internal/translate/wire"
 )
@@ -17,6 +18,8 @@ const (
 	minTree = 64
 	// maxCopies bounds how often a tree may have each route, on average.
 	maxCopies = 4
+	// copyUnit is how many bytes of a route count as one copy: a few large routes must not make a tree many times as large as a list.
+	copyUnit = 512
 )
 
 // tree finds the routes for a path without going through all of them, which is what Envoy does with a list. It only narrows down: under
@@ -32,7 +35,7 @@ func tree(routes []*routev3.Route) *xdsmatcherv3.Matcher {
 	}
 	f := forest{patterns: make([]pattern, len(routes)), byLiteral: map[string][]int{}}
 	for i, r := range routes {
-		f.add(i, patternOf(r.GetMatch()))
+		f.add(i, patternOf(r.GetMatch()), 1+proto.Size(r)/copyUnit)
 	}
 	whole, beginnings, ok := f.keys()
 	if !ok || len(beginnings) == 0 {
@@ -82,6 +85,8 @@ type pattern struct {
 	literal string
 	// certain says that nothing but the path counts.
 	certain bool
+	// weight is how much a copy of the route counts.
+	weight int
 }
 
 type shape uint8
@@ -134,10 +139,13 @@ type forest struct {
 	// byLiteral has those with a literal, anywhere the others.
 	byLiteral map[string][]int
 	anywhere  []int
+	// weight is that of all routes, each once.
+	weight int
 }
 
-func (f *forest) add(place int, p pattern) {
-	f.patterns[place] = p
+func (f *forest) add(place int, p pattern, weight int) {
+	p.weight = weight
+	f.patterns[place], f.weight = p, f.weight+weight
 	if p.shape == anything {
 		f.anywhere = append(f.anywhere, place)
 		return
@@ -145,22 +153,35 @@ func (f *forest) add(place int, p pattern) {
 	f.byLiteral[p.literal] = append(f.byLiteral[p.literal], place)
 }
 
+// weigh is how much copies of these routes count.
+func (f *forest) weigh(places []int) int {
+	sum := 0
+	for _, place := range places {
+		sum += f.patterns[place].weight
+	}
+	return sum
+}
+
 // keys are whole paths and beginnings of paths, with the places of the routes that count for each. It is false if there are too many of
 // them for a tree to be worth it.
 func (f *forest) keys() (whole, beginnings map[string][]int, ok bool) {
 	whole, beginnings = map[string][]int{}, map[string][]int{}
-	copies := len(f.anywhere)
+	copies, most := f.weigh(f.anywhere), f.weight+(maxCopies-1)*len(f.patterns)
 	for literal, places := range f.byLiteral {
 		together := f.under(literal)
-		count := len(together)
+		count, listed := f.weigh(together), len(together)
 		if alone, after, fewer := f.apart(literal, places, count); fewer > 0 {
 			whole[literal] = alone
 			maps.Copy(beginnings, after)
 			count -= fewer
+			listed = len(alone)
+			for _, list := range after {
+				listed += len(list)
+			}
 		} else {
 			beginnings[literal] = together
 		}
-		if copies += count; copies > maxCopies*len(f.patterns) || count > len(f.patterns)/2 {
+		if copies += count; copies > most || listed > len(f.patterns)/2 {
 			return nil, nil, false
 		}
 	}
@@ -187,9 +208,9 @@ func (f *forest) apart(literal string, places []int, together int) (alone []int,
 		}
 	}
 	alone = f.at(literal)
-	count := len(alone)
+	count := f.weigh(alone)
 	for _, list := range after {
-		count += len(list)
+		count += f.weigh(list)
 	}
 	return alone, after, max(together-count, 0)
 }

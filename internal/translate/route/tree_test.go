@@ -8,6 +8,7 @@ import (
 
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/prototest"
@@ -95,6 +96,46 @@ func TestATreeHasEachRouteFewTimes(t *testing.T) {
 		if n > 3 {
 			t.Errorf("%s is there %d times", match, n)
 		}
+	}
+}
+
+// TestATreeIsNotManyTimesAsLargeAsItsRoutes has one large route among many small ones: under each key of a tree is every route that may
+// match there.
+func TestATreeIsNotManyTimesAsLargeAsItsRoutes(t *testing.T) {
+	t.Parallel()
+	large := func(m ir.Match) ir.Rule {
+		rule := to("large", m)
+		rule.RequestHeaders = &ir.HeaderEdit{}
+		for i := range 10 {
+			rule.RequestHeaders.Set = append(rule.RequestHeaders.Set, ir.Header{Name: fmt.Sprint("x-", i), Value: strings.Repeat("v", 10_000)})
+		}
+		return rule
+	}
+	withMethod := func(i int) ir.Rule {
+		rule := numbered(i)
+		rule.Match.Method = "GET"
+		return rule
+	}
+	for _, c := range []struct {
+		name  string
+		rules []ir.Rule
+		tree  bool
+	}{
+		{"an expression that may match every path", append(many(numbered), large(path(ir.Regex, ".*x"))), true},
+		{"an expression before all others", append([]ir.Rule{large(path(ir.Regex, "/service/.*x"))}, many(numbered)...), false},
+		{"a route for all the rest", append(many(numbered), large(path(ir.Prefix, "/"))), true},
+		{"a route for all the rest, which every path needs", append(many(withMethod), large(path(ir.Prefix, "/"))), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			host := hostOf(t, c.rules)
+			if got := host.GetMatcher() != nil; got != c.tree {
+				t.Errorf("a tree: %v", got)
+			}
+			if size := proto.Size(host); size > 2*100_000+len(c.rules)*3<<10 {
+				t.Errorf("it takes %d bytes", size)
+			}
+		})
 	}
 }
 

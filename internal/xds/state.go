@@ -11,9 +11,6 @@ func (s *subscription) markACKed(d *delivery) {
 		delete(s.nacked, name)
 		delete(s.unattributed, name)
 	}
-	if !s.recorded {
-		s.salt = ""
-	}
 	maps.Copy(s.accepted, d.tables)
 	for _, resource := range d.named {
 		resource.acked.Store(true)

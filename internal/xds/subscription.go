@@ -35,11 +35,8 @@ type subscription struct {
 	// unattributed are names of which some were NACKed together, without a known culprit. At most quota of them are sent at once.
 	unattributed set
 	quota        int
-	// salt is added to what is sent while the proxy may have recorded resources that it does not use; see salt.go.
+	// salt makes the bytes of scopes and secrets differ from those that the proxy may have recorded without using them; see salt.go.
 	salt string
-	// recorded reports that a response with several resources was NACKed, so the proxy may have recorded any of them until it gets other
-	// bytes.
-	recorded bool
 	// parts are the parts of a response that are still to be sent; see parts.go.
 	parts []*response
 	// unanswered are the responses that the proxy has neither acknowledged nor NACKed, oldest first.
@@ -321,10 +318,8 @@ func (s *subscription) finish(r *response) *response {
 
 // send passes a response to the stream. The subscription is not ready again before the proxy's next request.
 func (s *subscription) send(r *response) {
-	if s.salt != "" {
-		// After a NACK, the rest of a response needs another salt.
-		r.salt = s.salt
-	}
+	// After a NACK, the rest of a response needs another salt.
+	r.salt = s.salt
 	s.begun = true
 	s.unanswered = append(s.unanswered, &r.delivery)
 	s.out <- r

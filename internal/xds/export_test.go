@@ -6,6 +6,10 @@ const (
 	MaxReason          = maxReason
 	MaxUnknown         = maxUnknown
 	MaxUnknownBytes    = maxUnknownBytes
+	MaxGone            = maxGone
+	MaxGoneBytes       = maxGoneBytes
+	MaxReceived        = maxReceived
+	ListedBytes        = listedBytes
 	MaxUnanswered      = maxUnanswered
 	MaxStreamsOfProxy  = maxStreamsOfProxy
 	MaxUnauthenticated = maxUnauthenticated

@@ -227,6 +227,9 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 	if err := s.limitNames(t, request); err != nil {
 		return err
 	}
+	if err := s.limitVersions(t, request); err != nil {
+		return err
+	}
 	detail := request.GetErrorDetail()
 	clipReason(t, detail)
 	found := s.takeAnswer(t, request)

@@ -41,6 +41,9 @@ func (s *stream) attribute(t Type, d *delivery, reason string) []NACK {
 	if len(culprits) == 0 {
 		own.retryInHalves(d)
 	}
+	if t == Cluster {
+		own.markRefused(d, culprits, reason)
+	}
 	var nacks []NACK
 	for _, name := range culprits {
 		wanted := own.markNACKed(name, d.versions[name])

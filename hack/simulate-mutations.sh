@@ -44,7 +44,8 @@ wanted=("$@")
 mutate lost-hosts 'proxies without an anchor are not sent scopes behind the listener' \
 	internal/xds/anchor.go 's/if s\.anchored \|\|/if true || s.anchored ||/'
 mutate cold-clusters 'routes are sent before their clusters are acknowledged' \
-	internal/xds/update_cycle.go 's/if !s\.sendPending\(Cluster\) \|\| !s\.answered\(Cluster\)/if !s.sendPending(Cluster)/'
+	internal/xds/update_cycle.go \
+	's/if !s\.sendPending\(Cluster\) \|\| !s\.answered\(Cluster\)/if !s.sendPending(Cluster)/; s/= s\.keepBack\(.*\)\n/= s.cycle.pending[t]\n/'
 mutate early-removal 'clusters are removed before what uses them' \
 	internal/xds/update_cycle.go \
 	's/removalOrder = \[\]Type\{RouteTable, Scope, Secret, Cluster\}/removalOrder = []Type{Cluster, Secret, Scope, RouteTable}/'

@@ -579,3 +579,40 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 81, protocol
 		t.Errorf("said %q", l.said)
 	}
 }
+
+// The proxy refuses the cluster of a route, so what it refuses of the host is the route. The cluster is kept, so that the route is tried
+// again when the cluster is another one.
+func TestARouteWhoseClusterIsRefusedIsTriedAgainWithAnotherCluster(t *testing.T) {
+	t.Parallel()
+	l := &recorder{live: true}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/good"))
+	p.config.step()
+	put(t, p, strings.Replace(aRoute(2, "/bad"), "name: v1", "name: v2", 1))
+	p.config.step()
+	l.live = false
+	backend, _ := ir.ParseBackend("infra/v2/80")
+	bad := ir.GatewayBackend{Gateway: "infra/web", Backend: backend}
+	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Cluster, Name: bad.Backend.String(), Reason: "no such thing"})
+	nackHost(p, "infra/web", nil)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/good")
+	if !slices.Contains(p.graph.clusters.Keys(nil), bad) {
+		t.Errorf("the clusters are %v", p.graph.clusters.Keys(nil))
+	}
+	p.config.step()
+	l.serves(t, p, "infra/web", "/good")
+	put(t, p, `
+kind: XBackendTrafficPolicy
+metadata: {namespace: infra, name: budget, generation: 1}
+spec:
+  targetRefs: [{group: "", kind: Service, name: v2}]
+  retryConstraint: {budget: {percent: 30}}
+`)
+	p.config.step()
+	p.config.step()
+	l.serves(t, p, "infra/web", "/bad")
+	if routes := p.quarantine.Size().Routes; routes > 0 {
+		t.Errorf("%d routes are in quarantine", routes)
+	}
+}

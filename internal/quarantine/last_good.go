@@ -151,9 +151,7 @@ func (q *Quarantine) release() {
 			entry.served = entry.level()
 			continue
 		}
-		delete(q.routes, p)
-		q.setRoutes(p.route)
-		q.withdraw(p.offerKey(), digestOf(entry.rejected.Rules))
+		q.remove(p, entry)
 	}
 	for key, entry := range q.filters {
 		if !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {
@@ -167,6 +165,13 @@ func (q *Quarantine) release() {
 			q.tables.Substitutes.FlatHosts.Delete(key)
 		}
 	}
+}
+
+// remove takes a route out of quarantine.
+func (q *Quarantine) remove(p place, entry *routeEntry) {
+	delete(q.routes, p)
+	q.setRoutes(p.route)
+	q.withdraw(p.offerKey(), digestOf(entry.rejected.Rules))
 }
 
 // filtersOf returns the filters that a listener asks for.

@@ -178,12 +178,27 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]string) {
 // Update brings the quarantine up to date with the step that made these changes. It is called before [Quarantine.Notices].
 func (q *Quarantine) Update(changes []xds.Change) {
 	for _, change := range changes {
-		delete(q.resources, NACK{Group: change.Group, Type: change.Type, Name: change.Name})
+		changed := NACK{Group: change.Group, Type: change.Type, Name: change.Name}
+		if _, rejected := q.resources[changed]; rejected && change.Type == xds.Cluster {
+			q.retryUsers(change.Name)
+		}
+		delete(q.resources, changed)
 	}
 	q.release()
 	if q.adopt() {
 		// The version that other replicas have in quarantine is now present here too.
 		q.again()
+	}
+}
+
+// retryUsers takes routes out of quarantine that use a rejected cluster which has changed: the cluster may be the cause.
+func (q *Quarantine) retryUsers(cluster string) {
+	for p, entry := range q.routes {
+		users := entry.rejected.GatewayBackends()
+		if slices.ContainsFunc(users, func(user ir.GatewayBackend) bool { return user.Backend.String() == cluster }) {
+			q.remove(p, entry)
+			q.again()
+		}
 	}
 }
 

@@ -46,7 +46,8 @@ func (s *stream) scopesBehindListeners() *response {
 	for _, name := range slices.Sorted(maps.Keys(s.group.resources[Scope])) {
 		_, nacked := own.nacked[name]
 		_, unattributed := own.unattributed[name]
-		if resource := s.group.lookup(Scope, name); resource != nil && !nacked && !unattributed {
+		_, held := own.held[name]
+		if resource := s.group.lookup(Scope, name); resource != nil && !nacked && !unattributed && !held {
 			own.put(r, name, resource)
 		}
 	}
@@ -62,7 +63,7 @@ func (s *stream) resendScopes() bool {
 	if !own.ready() {
 		return false
 	}
-	s.send(Scope, s.cycle.scopesAgain)
+	s.send(Scope, own.dropHeld(s.cycle.scopesAgain))
 	s.cycle.scopesAgain = nil
 	return true
 }

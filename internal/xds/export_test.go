@@ -6,11 +6,17 @@ const (
 	MaxReason          = maxReason
 	MaxUnknown         = maxUnknown
 	MaxUnknownBytes    = maxUnknownBytes
+	MaxGone            = maxGone
+	MaxGoneBytes       = maxGoneBytes
+	MaxReceived        = maxReceived
+	ListedBytes        = listedBytes
 	MaxUnanswered      = maxUnanswered
 	MaxStreamsOfProxy  = maxStreamsOfProxy
 	MaxUnauthenticated = maxUnauthenticated
 	MaxStreams         = maxStreams
 	RejectionDelay     = rejectionDelay
+	WarmTimeout        = warmTimeout
+	RefusedTimeout     = refusedTimeout
 )
 
 // Hurry has the server give up earlier on those who do not read.
@@ -32,3 +38,9 @@ func (c *Cache) Followed() map[string]int {
 
 // BeforeBisection is called whenever a stream is about to do the work of a search.
 func (s *Server) BeforeBisection(work func()) { s.beforeBisection = work }
+
+// Names says whether a message has the name of a cluster.
+func Names(value []byte, cluster string) bool {
+	_, found := newMissingClusters(map[string]bool{cluster: false}).in(value, false)
+	return found
+}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -182,6 +183,101 @@ func TestNamesThatDoNotExistAreLimited(t *testing.T) {
 				p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: secretURL, ResourceNamesUnsubscribe: names})
 			}
 		})
+	})
+}
+
+// listed are the versions of hosts that do not exist.
+func listed(count, length int) map[string]string {
+	versions := map[string]string{}
+	for i := range count {
+		name := fmt.Sprintf("t1|%d.example", i)
+		versions[name+strings.Repeat("x", max(0, length-len(name)))] = strings.Repeat("f", 32)
+	}
+	return versions
+}
+
+func TestResourcesThatAProxyListsAreLimited(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		versions map[string]string
+	}{
+		{"many that do not exist", listed(xds.MaxGone+1, 0)},
+		{"long ones that do not exist", listed(xds.MaxGoneBytes/1000+1, 1000)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				log := &logged{}
+				c := start(t, options{log: log})
+				p := c.connectWithoutReading(group)
+				p.introduce(clusterURL, true, nil)
+				p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: test.versions})
+				p.endsExhausted()
+				if !strings.Contains(log.String(), "lists too many resources that do not exist") {
+					t.Errorf("logged: %s", log)
+				}
+			})
+		})
+	}
+	t.Run("all that are gone are removed", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			c := start(t, options{})
+			c.cache.Apply([]xds.Change{table(t, group, "t1"), host(t, "a.example", "")})
+			p := c.connect(group)
+			p.introduce(clusterURL, true, nil)
+			versions := listed(20000, 0)
+			versions["t1|a.example"] = strings.Repeat("long", 1000)
+			p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: versions})
+			p.expect(clusterURL, nil, nil)
+			p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
+			removed := 0
+			for removed < 20000 {
+				removed += len(p.take().GetRemovedResources())
+			}
+			p.hearsNothing()
+		})
+	})
+	t.Run("of a type without a wildcard, only what is subscribed to counts", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			c := start(t, options{})
+			c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
+			p := c.connect(group)
+			p.send(&discoveryv3.DeltaDiscoveryRequest{
+				TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: listed(xds.MaxGone+1, 0),
+			})
+			p.expect(endpointURL, []string{"eds/c1"}, nil)
+			p.hearsNothing()
+		})
+	})
+}
+
+// A name may be as long as Kubernetes allows: namespace, Gateway, port and hostname.
+func TestAProxyCanListTheLargestGateway(t *testing.T) {
+	t.Parallel()
+	longest := strings.Join([]string{strings.Repeat("n", 63), strings.Repeat("g", 63), "65535"}, "/") + "|"
+	list := func(count, length int) *discoveryv3.DeltaDiscoveryRequest {
+		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: map[string]string{}}
+		for i := range count {
+			name := fmt.Sprintf("%s%06d", longest, i)
+			request.InitialResourceVersions[name+strings.Repeat("h", length-6)] = strings.Repeat("f", 32)
+		}
+		return request
+	}
+	one := proto.Size(list(2, 253)) - proto.Size(list(1, 253))
+	if one > xds.ListedBytes {
+		t.Errorf("a name takes %d bytes, more than %d", one, xds.ListedBytes)
+	}
+	if size := proto.Size(list(39000, 253)); size > xds.MaxReceived {
+		t.Errorf("39,000 names take %d bytes, more than %d", size, xds.MaxReceived)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{})
+		p := c.connectWithoutReading(group)
+		p.send(list(xds.MaxReceived/one+1, 253))
+		p.endsExhausted()
 	})
 }
 

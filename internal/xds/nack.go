@@ -31,6 +31,8 @@ func clipReason(t Type, detail *rpcstatus.Status) {
 func (s *stream) attribute(t Type, d *delivery, reason string) []NACK {
 	culprits := culprits(t, d, reason)
 	own := &s.subscriptions[t]
+	// The proxy may have recorded any part of the response; see salt.go.
+	own.salt = newSalt()
 	if slices.Contains(referrers, t) {
 		// The proxy still uses the previous version, which may refer to what this cycle was about to remove.
 		s.cycle.removals = [wireTypes][]string{}
@@ -39,9 +41,8 @@ func (s *stream) attribute(t Type, d *delivery, reason string) []NACK {
 	if len(culprits) == 0 {
 		own.retryInHalves(d)
 	}
-	if t == Secret {
-		// Envoy recorded the bytes that it rejected; see salt.go.
-		own.salt, own.recorded = newSalt(), true
+	if t == Cluster {
+		own.markRefused(d, culprits, reason)
 	}
 	var nacks []NACK
 	for _, name := range culprits {
@@ -100,7 +101,6 @@ func (s *subscription) retryInHalves(d *delivery) {
 		s.changed[name] = struct{}{}
 	}
 	s.quota = max(1, count/2)
-	s.salt, s.recorded = newSalt(), true
 }
 
 // resend marks a NACKed version to be sent again if it is still wanted, or is wanted again, with different bytes; see salt.go.
@@ -112,5 +112,4 @@ func (s *subscription) resend(name, version string) {
 	if _, going := s.removed[name]; !going {
 		s.changed[name] = struct{}{}
 	}
-	s.salt, s.recorded = newSalt(), true
 }

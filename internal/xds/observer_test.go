@@ -1,6 +1,7 @@
 package xds_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -181,6 +182,26 @@ func TestWhatIsRefusedTogetherIsSentAgainInHalves(t *testing.T) {
 			t.Errorf("the refused secret was sent three times, with %d contents", len(seen))
 		}
 		j.expect(t, "refused secret  s4 []: the proxy rejected it (NACK); its reason is not repeated, since it may quote the secret")
+	})
+}
+
+// The NACK may have gone to another replica; see TestAScopeThatWasRecordedOnAnotherStreamHasOtherBytes.
+func TestASecretThatWasRecordedOnAnotherStreamHasOtherBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen [][]byte
+		for range 2 {
+			c, p := booted(t, make(journal, 100))
+			p.subscribe(secretURL, "s2")
+			p.expect(secretURL, nil, []string{"s2"})
+			c.cache.Apply([]xds.Change{secret(t, group, "s2", "bad")})
+			response := p.receive()
+			check(t, response, secretURL, []string{"s2"}, nil)
+			seen = append(seen, response.GetResources()[0].GetResource().GetValue())
+		}
+		if bytes.Equal(seen[0], seen[1]) {
+			t.Error("the same bytes were sent again")
+		}
 	})
 }
 

@@ -36,7 +36,6 @@ func (t Type) partLimit() int {
 func (s *stream) send(t Type, r *response) {
 	own := &s.subscriptions[t]
 	s.leaveOut(t, r)
-	r.salt = own.salt
 	own.parts = r.cut(t.partLimit())
 	s.sendPart(t)
 }
@@ -76,10 +75,10 @@ func (r *response) cut(limit int) []*response {
 	if r.probe || total <= limit {
 		return []*response{r}
 	}
-	parts, size := []*response{r.part()}, 0
+	parts, size := []*response{newResponse(r.typ)}, 0
 	next := func(more int) *response {
 		if size > 0 && size+more > limit {
-			parts, size = append(parts, r.part()), 0
+			parts, size = append(parts, newResponse(r.typ)), 0
 		}
 		size += more
 		return parts[len(parts)-1]
@@ -91,12 +90,6 @@ func (r *response) cut(limit int) []*response {
 		next(resource.size()).add(resource.label(), resource)
 	}
 	return parts
-}
-
-func (r *response) part() *response {
-	part := newResponse(r.typ)
-	part.salt = r.salt
-	return part
 }
 
 // leaveOut removes resources that are too large to be sent from a response. The proxy keeps what it has, as if it had NACKed them. An

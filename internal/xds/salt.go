@@ -13,22 +13,23 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// When Envoy NACKs a response with several scopes, it has recorded those before the bad one without using them. It also records a
-// secret before it tries to use it. If Envoy then gets the same bytes again, it acknowledges them and still does not use them. The NACK
-// may have gone to another replica, and Envoy does not report it when it connects to this one. So the first resources on a stream, and
-// those after a NACK, have a salt that nothing reads: metadata of the route configuration of a scope, or a comment in the PEM of a
-// secret.
+// When Envoy NACKs a response with several scopes, it has recorded those before the bad one without using them (scoped_rds.cc,
+// addOrUpdateScopes). It also records a secret before it tries to use it (sds_api.cc, onConfigUpdate). If Envoy then gets the same bytes
+// again, it acknowledges them and still does not use them. The NACK may have gone to another replica, and Envoy does not report it when it
+// connects to this one: it lists the version from before. So all scopes and secrets have a salt that nothing reads: metadata of the route
+// configuration of a scope, or a comment in the PEM of a secret.
+//
+// Each stream has a salt of its own for as long as it lives, and gets another one with each NACK. So no scope or secret ever has the bytes
+// of one that was recorded before, however long ago. Versions have no salt: a proxy that reconnects is sent only what has changed, and
+// Envoy skips what it is sent twice on one stream. A salt for each scope until its first ACK would need a name for each of them and stream.
 
 // saltLength makes it unlikely that a proxy gets the same salt twice. Each scope has it, so it is short.
 const saltLength = 6
 
 func newSalt() string { return rand.Text()[:saltLength] }
 
-// salted returns a scope or a secret with a salt. Resources of other types, or with an empty salt, stay as they are.
+// salted returns a scope or a secret with a salt. Resources of other types stay as they are.
 func salted(t Type, resource *discoveryv3.Resource, salt string) *discoveryv3.Resource {
-	if salt == "" {
-		return resource
-	}
 	var body []byte
 	switch t {
 	case Scope:

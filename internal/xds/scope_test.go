@@ -1,6 +1,7 @@
 package xds_test
 
 import (
+	"bytes"
 	"testing"
 	"testing/synctest"
 
@@ -339,16 +340,43 @@ func TestAListenerThatComesBackWhileItsRemovalWaitsIsNotRemoved(t *testing.T) {
 	})
 }
 
-func TestAScopeThatWasNeverRefusedHasNoSalt(t *testing.T) {
+// The stream on which Envoy recorded a scope breaks. The next one is to a replica that does not know of the NACK, and sends that scope when
+// Envoy has acknowledged others.
+func TestAScopeThatWasRecordedOnAnotherStreamHasOtherBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, p := scoped(t, make(journal, 100))
-		c.cache.Apply([]xds.Change{host(t, "b.example", "")})
-		message := &routev3.ScopedRouteConfiguration{}
-		response := p.expect(scopeURL, []string{"t1|b.example"}, nil)
-		err := response.GetResources()[0].GetResource().UnmarshalTo(message)
-		if err != nil || message.GetRouteConfiguration().GetMetadata() != nil {
-			t.Errorf("got %v, %v", message, err)
+		first, p := scoped(t, make(journal, 100))
+		first.cache.Apply([]xds.Change{host(t, "b.example", ""), host(t, "c.example", "bad")})
+		both := p.receive()
+		check(t, both, scopeURL, []string{"t1|b.example", "t1|c.example"}, nil)
+		p.refuse(both, "no such thing")
+		p.disconnect()
+
+		second, p := scoped(t, make(journal, 100))
+		second.cache.Apply([]xds.Change{host(t, "d.example", "")})
+		p.expect(scopeURL, []string{"t1|d.example"}, nil)
+		second.cache.Apply([]xds.Change{host(t, "b.example", "")})
+		again := p.expect(scopeURL, []string{"t1|b.example"}, nil)
+		if proto.Equal(both.GetResources()[0].GetResource(), again.GetResources()[0].GetResource()) {
+			t.Error("the same bytes were sent again")
+		}
+	})
+}
+
+// Envoy skips a scope whose bytes it has, so all streams but the first would make it build everything twice.
+func TestTheSameScopeHasTheSameBytesOnAStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := scopedAs(t, make(journal, 100), false)
+		var seen [][]byte
+		for _, note := range []string{"one", "two"} {
+			c.cache.Apply([]xds.Change{scopedListener(t, note)})
+			p.expect(listenerURL, []string{"l1"}, nil)
+			scopes := p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
+			seen = append(seen, scopes.GetResources()[1].GetResource().GetValue())
+		}
+		if !bytes.Equal(seen[0], seen[1]) {
+			t.Error("the same scope was sent with other bytes")
 		}
 	})
 }

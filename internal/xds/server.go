@@ -26,8 +26,6 @@ import (
 const (
 	// maxSent bounds a response. Responses are cut into much smaller parts, see parts.go; only one resource, or its probes, may be larger.
 	maxSent = 512 << 20
-	// maxReceived bounds a request: a proxy that reconnects lists everything it holds of a type.
-	maxReceived = 64 << 20
 	// maxStreams is for each connection. A proxy needs one connection with one stream.
 	maxStreams = 4
 	// readBuffer is for each connection; most requests are acknowledgements.

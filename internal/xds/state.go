@@ -11,9 +11,7 @@ func (s *subscription) markACKed(d *delivery) {
 		delete(s.nacked, name)
 		delete(s.unattributed, name)
 	}
-	if !s.recorded {
-		s.salt = ""
-	}
+	s.markUsed(d)
 	maps.Copy(s.accepted, d.tables)
 	for _, resource := range d.named {
 		resource.acked.Store(true)
@@ -35,23 +33,25 @@ func (s *subscription) markNACKed(name, version string) bool {
 	return true
 }
 
-// forgetNACK drops the NACK of a resource that is gone, and reports whether there was one.
+// forgetNACK drops the NACK of a resource that is gone, and reports whether there was one, or whether it waited for a cluster.
 func (s *subscription) forgetNACK(name string) bool {
 	_, nacked := s.nacked[name]
 	_, unattributed := s.unattributed[name]
+	_, held := s.held[name]
 	if nacked {
 		// If it comes back, it has to be sent again.
 		s.sent[name] = ""
 	}
 	delete(s.nacked, name)
 	delete(s.unattributed, name)
-	return nacked || unattributed
+	delete(s.held, name)
+	return nacked || unattributed || held
 }
 
 // hasNACKed reports whether the proxy still uses, or may still use, a scope, listener or route table that should have been replaced.
 func (s *stream) hasNACKed() bool {
 	for _, t := range referrers {
-		if own := &s.subscriptions[t]; len(own.nacked)+len(own.unattributed) > 0 {
+		if own := &s.subscriptions[t]; len(own.nacked)+len(own.unattributed)+len(own.held) > 0 {
 			return true
 		}
 	}
@@ -60,12 +60,14 @@ func (s *stream) hasNACKed() bool {
 
 // awaitsAttribution reports whether a type has to wait until the culprit of a NACKed scope is known. A listener that starts to use a
 // route table would have no hosts: the table has the same hosts as the scopes, so Envoy would reject all of it. A proxy without
-// listeners gets them once the scope is known, because probes are listeners too.
+// listeners gets them once the scope is known, because probes are listeners too. It does not get them without a host that waits for a
+// cluster, because wider hosts would answer.
 func (s *stream) awaitsAttribution(t Type) bool {
 	scopes := &s.subscriptions[Scope]
 	switch t {
 	case Listener:
-		return scopes.attributing() || len(scopes.nacked) > 0 && s.subscriptions[t].begun
+		begun := s.subscriptions[t].begun
+		return scopes.attributing() || len(scopes.nacked) > 0 && begun || len(scopes.held) > 0 && !begun
 	case RouteTable:
 		return len(scopes.unattributed)+len(scopes.nacked) > 0
 	default:
@@ -117,12 +119,23 @@ func (s *stream) unpin(t Type, r *response) {
 func (s *stream) isPinned(t Type) func(name string) bool {
 	s.pin()
 	return func(name string) bool {
-		if s.pinned == nil {
+		if s.pinned == nil || (t == Scope || t == RouteTable) && !s.pinsHosts() {
 			return false
 		}
 		_, kept := s.pinned[t][name]
 		return kept
 	}
+}
+
+// pinsHosts reports whether what the proxy should have replaced may refer to scopes and route tables. A scope or table that only waits for
+// a cluster does not.
+func (s *stream) pinsHosts() bool {
+	for _, t := range referrers {
+		if own := &s.subscriptions[t]; len(own.nacked)+len(own.unattributed) > 0 {
+			return true
+		}
+	}
+	return len(s.subscriptions[Listener].held) > 0
 }
 
 // report reports to the observer that the proxy holds another state.
@@ -154,7 +167,7 @@ func (s *stream) holds() bool {
 		return false
 	}
 	for _, t := range []Type{RouteTable, Scope} {
-		if own := &s.subscriptions[t]; len(own.unattributed)+len(own.nacked) > 0 {
+		if own := &s.subscriptions[t]; len(own.unattributed)+len(own.nacked)+len(own.held) > 0 {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -46,6 +47,12 @@ type stream struct {
 	left       bool
 	// pinned is what the proxy had when it first NACKed something; see state.go.
 	pinned *[wireTypes]set
+	// missing are the clusters that the proxy may not have, nil for none; see missing_clusters.go.
+	missing *missingClusters
+	// timer continues the stream at wakeAt, when something stops to wait.
+	timer  *time.Timer
+	wakeAt time.Time
+	closed bool
 }
 
 var (
@@ -151,6 +158,7 @@ func (s *stream) advance() {
 	s.serve(Secret)
 	s.answerTables()
 	s.report()
+	s.schedule()
 }
 
 // serve sends everything there is to send of a type that a proxy requests by name when it needs it.
@@ -161,7 +169,7 @@ func (s *stream) serve(t Type) {
 	}
 	r := newResponse(t)
 	own.takeAnswers(r, s.lookup(t))
-	own.takeChanges(r, s.lookup(t))
+	own.takeChanges(r, s.lookup(t), func(versioned, bool) bool { return false })
 	if !t.removedAfterACK() {
 		own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
 	}
@@ -204,6 +212,8 @@ func (s *stream) followEndpoints(request *discoveryv3.DeltaDiscoveryRequest) {
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
+	s.unschedule()
 	for name := range s.subscriptions[Endpoints].names {
 		s.group.endpoints.unfollow(s, name)
 	}
@@ -225,6 +235,9 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 		return nil
 	}
 	if err := s.limitNames(t, request); err != nil {
+		return err
+	}
+	if err := s.limitVersions(t, request); err != nil {
 		return err
 	}
 	detail := request.GetErrorDetail()

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -32,14 +33,15 @@ type subscription struct {
 	nacked map[string]string
 	// accepted are the parts of each route table that the proxy acknowledged last.
 	accepted map[string]tableParts
+	// unacked are the clusters that were sent and never acknowledged, and held are the resources that wait for some of them; see
+	// missing_clusters.go.
+	unacked map[string]newCluster
+	held    map[string]heldResource
 	// unattributed are names of which some were NACKed together, without a known culprit. At most quota of them are sent at once.
 	unattributed set
 	quota        int
-	// salt is added to what is sent while the proxy may have recorded resources that it does not use; see salt.go.
+	// salt makes the bytes of scopes and secrets differ from those that the proxy may have recorded without using them; see salt.go.
 	salt string
-	// recorded reports that a response with several resources was NACKed, so the proxy may have recorded any of them until it gets other
-	// bytes.
-	recorded bool
 	// parts are the parts of a response that are still to be sent; see parts.go.
 	parts []*response
 	// unanswered are the responses that the proxy has neither acknowledged nor NACKed, oldest first.
@@ -67,6 +69,9 @@ type subscription struct {
 type delivery struct {
 	nonce    string
 	versions map[string]string
+	// sent is when it was passed to the stream, and late reports that other changes went on without the answer.
+	sent time.Time
+	late bool
 	// named and tables are the resources themselves, without the bytes of the tables.
 	named  []*namedResource
 	tables map[string]tableParts
@@ -94,6 +99,7 @@ func (s *subscription) update(request *discoveryv3.DeltaDiscoveryRequest, wildca
 		s.salt = newSalt()
 		s.asked, s.changed, s.removed, s.absent, s.unattributed, s.unknown = set{}, set{}, set{}, set{}, set{}, set{}
 		s.nacked, s.accepted = map[string]string{}, map[string]tableParts{}
+		s.unacked, s.held = map[string]newCluster{}, map[string]heldResource{}
 	}
 	for _, name := range request.GetResourceNamesSubscribe() {
 		if name == wildcardName {
@@ -200,6 +206,8 @@ func (s *subscription) mark(name string, exists bool) {
 func (s *subscription) forget(name string) {
 	delete(s.sent, name)
 	delete(s.nacked, name)
+	delete(s.unacked, name)
+	delete(s.held, name)
 	delete(s.unattributed, name)
 	delete(s.accepted, name)
 	delete(s.asked, name)
@@ -241,15 +249,21 @@ func (s *subscription) takeAnswers(r *response, lookup func(string) versioned) {
 	}
 }
 
-// takeChanges adds what differs from what the proxy has to a response.
-func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
+// takeChanges adds what differs from what the proxy has to a response, except for what waits.
+func (s *subscription) takeChanges(r *response, lookup func(string) versioned, waits func(resource versioned, replaces bool) bool) {
 	if len(s.changed) == 0 {
 		return
 	}
 	later, quota := set{}, s.quota
 	for _, name := range slices.Sorted(maps.Keys(s.changed)) {
 		resource := lookup(name)
-		if resource == nil || s.sent[name] == resource.Version() {
+		before, replaces := s.sent[name]
+		if resource == nil || before == resource.Version() {
+			delete(s.held, name)
+			continue
+		}
+		if waits(resource, replaces) {
+			later[name] = struct{}{}
 			continue
 		}
 		if _, unattributed := s.unattributed[name]; unattributed {
@@ -265,9 +279,14 @@ func (s *subscription) takeChanges(r *response, lookup func(string) versioned) {
 
 // put adds a resource to a response and marks it as sent.
 func (s *subscription) put(r *response, name string, resource versioned) {
-	if before, held := s.sent[name]; held {
+	before, replaces := s.sent[name]
+	if replaces {
 		r.before[name] = before
 	}
+	if _, unacked := s.unacked[name]; r.typ == Cluster && (unacked || !replaces) {
+		s.unacked[name] = newCluster{}
+	}
+	delete(s.held, name)
 	s.sent[name] = resource.Version()
 	r.add(name, resource)
 }
@@ -289,6 +308,8 @@ func (s *subscription) takeBack(r *response) {
 		}
 		if delete(s.sent, name); held {
 			s.sent[name] = before
+		} else {
+			delete(s.unacked, name)
 		}
 	}
 }
@@ -300,6 +321,8 @@ func (s *subscription) takeRemovals(r *response, names []string) {
 			r.before[name] = s.sent[name]
 			delete(s.sent, name)
 			delete(s.nacked, name)
+			delete(s.unacked, name)
+			delete(s.held, name)
 			delete(s.unattributed, name)
 			delete(s.removed, name)
 			r.remove(name)
@@ -321,10 +344,8 @@ func (s *subscription) finish(r *response) *response {
 
 // send passes a response to the stream. The subscription is not ready again before the proxy's next request.
 func (s *subscription) send(r *response) {
-	if s.salt != "" {
-		// After a NACK, the rest of a response needs another salt.
-		r.salt = s.salt
-	}
+	// After a NACK, the rest of a response needs another salt.
+	r.salt, r.sent = s.salt, time.Now()
 	s.begun = true
 	s.unanswered = append(s.unanswered, &r.delivery)
 	s.out <- r
@@ -348,6 +369,9 @@ func (s *subscription) answered(nonce string, nacked bool) *delivery {
 		return nil
 	}
 	d := s.unanswered[i]
+	for _, before := range s.unanswered[:i] {
+		s.markUsed(before)
+	}
 	s.unanswered = slices.Delete(s.unanswered, 0, i+1)
 	if !nacked {
 		s.markACKed(d)

@@ -7,7 +7,8 @@ import (
 
 // updateCycle takes a proxy from what it has to what it should have, in an order that drops no request:
 //
-//  1. clusters are sent, and the proxy acknowledges them, which Envoy does when they are warm;
+//  1. clusters are sent, and the proxy acknowledges them, which Envoy does when they are warm; see missing_clusters.go for what happens if
+//     it does not;
 //  2. only then scopes, listeners and route tables are sent, which may refer to these clusters; see anchor.go for proxies that need scopes
 //     once more;
 //  3. when the proxy has acknowledged those too, what they no longer refer to is removed.
@@ -36,7 +37,7 @@ type phase uint8
 
 const (
 	idle phase = iota
-	// sendingClusters ends when the proxy has acknowledged them.
+	// sendingClusters ends when the proxy has acknowledged them, or after warmTimeout.
 	sendingClusters
 	// sendingReferrers ends when scopes, listeners and route tables are sent.
 	sendingReferrers
@@ -64,7 +65,10 @@ func (s *stream) step() bool {
 		return s.begin()
 	case sendingClusters:
 		if !s.sendPending(Cluster) || !s.answered(Cluster) {
-			return false
+			if !s.clustersLate() {
+				return false
+			}
+			s.goOnWithoutClusters()
 		}
 		s.cycle.usable = s.cycle.tables
 		s.cycle.phase = sendingReferrers
@@ -93,6 +97,7 @@ func (s *stream) sendReferrers() bool {
 			s.subscriptions[t].takeBack(s.cycle.pending[t])
 			s.cycle.pending[t] = nil
 		}
+		s.cycle.pending[t] = s.keepBack(t, s.cycle.pending[t])
 		if !s.sendPending(t) {
 			return false
 		}
@@ -127,7 +132,10 @@ func (s *stream) prepareChanges() bool {
 	found := false
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable} {
 		own := &s.subscriptions[t]
-		if !own.active || s.awaitsAttribution(t) {
+		if t == Scope {
+			s.findMissing()
+		}
+		if !own.active || s.awaitsAttribution(t) || t == Cluster && s.clustersLate() {
 			continue
 		}
 		own.joined = true
@@ -135,7 +143,10 @@ func (s *stream) prepareChanges() bool {
 		if t.hasWildcard() {
 			own.takeAnswers(r, s.lookup(t))
 		}
-		own.takeChanges(r, s.lookup(t))
+		own.takeChanges(r, s.lookup(t), func(resource versioned, replaces bool) bool {
+			// Envoy has to remove an old listener together with a new one on the same address.
+			return t != Cluster && (t != Listener || len(own.removed) == 0) && s.waits(t, resource, replaces)
+		})
 		if !t.removedAfterACK() {
 			own.takeRemovals(r, slices.Collect(maps.Keys(own.removed)))
 		}
@@ -148,8 +159,15 @@ func (s *stream) prepareChanges() bool {
 
 // planRemovals collects the removals of the cycle, and reports whether there are any, now or after the proxy's first answer.
 func (s *stream) planRemovals() bool {
-	found := false
+	found, late := false, s.clustersLate()
+	if late && !s.answeredOnce {
+		return false
+	}
 	for _, t := range removalOrder {
+		if t == Cluster && late {
+			s.cycle.removals[t] = nil
+			continue
+		}
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.subscriptions[t].removed)), s.isPinned(t))
 		if found = found || len(names) > 0; s.answeredOnce {
 			s.cycle.removals[t] = names
@@ -187,6 +205,9 @@ func (s *stream) answered(t Type) bool {
 func (s *stream) remove() bool {
 	for _, t := range removalOrder {
 		own := &s.subscriptions[t]
+		if t == Cluster && s.clustersLate() {
+			s.cycle.removals[t] = nil
+		}
 		if len(s.cycle.removals[t]) == 0 {
 			continue
 		}
@@ -215,8 +236,9 @@ func (s *stream) answerTables() {
 		return
 	}
 	r := newResponse(RouteTable)
+	s.findMissing()
 	own.takeAnswers(r, func(name string) versioned {
-		if table := s.cycle.usable[name]; table != nil {
+		if table := s.cycle.usable[name]; table != nil && (s.missing == nil || !s.missing.namedBy(table, false)) {
 			return table
 		}
 		return nil

@@ -49,6 +49,28 @@ func (r Resolved) partsByGateway(yield func(Resolved) bool) {
 	}
 }
 
+// partsAndRejected are the parts, and what proxies refuse where they have something instead. The clusters of that stay, so that it is seen
+// when one of them changes that is the cause.
+func (r Resolved) partsAndRejected() iter.Seq[Resolved] {
+	return func(yield func(Resolved) bool) {
+		if len(r.Instead) > 0 {
+			rejected := r
+			rejected.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
+				_, replaced := r.Instead[a.Gateway]
+				return !replaced
+			})
+			if !yield(rejected) {
+				return
+			}
+		}
+		for part := range r.parts() {
+			if !yield(part) {
+				return
+			}
+		}
+	}
+}
+
 // With has something else served at a Gateway.
 func (r Resolved) With(gateway string, instead Resolved) Resolved {
 	r.Instead = maps.Clone(r.Instead)

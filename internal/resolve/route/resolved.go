@@ -157,7 +157,7 @@ func (r Resolved) needs() *ir.Needs {
 // GatewayBackends are the backends that each Gateway needs for the route, each once.
 func (r Resolved) GatewayBackends() []ir.GatewayBackend {
 	var list []ir.GatewayBackend
-	for served := range r.parts() {
+	for served := range r.partsAndRejected() {
 		for _, a := range served.Attachments {
 			for _, b := range served.backendsAt(a) {
 				list = append(list, ir.GatewayBackend{Gateway: a.Gateway, Backend: b})
@@ -192,7 +192,7 @@ func (r Resolved) GatewayCredentials() []ir.GatewaySecret {
 // AllBackends are the backends that any Gateway needs for the route, each once.
 func (r Resolved) AllBackends() []ir.Backend {
 	var list []ir.Backend
-	for served := range r.parts() {
+	for served := range r.partsAndRejected() {
 		for _, a := range served.Attachments {
 			list = append(list, served.backendsAt(a)...)
 			if served.varies(a) {

@@ -1,7 +1,10 @@
 package bisect
 
 import (
+	"slices"
+
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protopath"
 	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -43,4 +46,19 @@ func splitHost(p part) []part {
 		parts = append(parts, part{domain: p.domain, version: p.version, host: host, single: true})
 	}
 	return parts
+}
+
+// RoutesThat returns the names of the routes of a serialized VirtualHost whose wire format a function accepts, each once.
+func RoutesThat(config []byte, accept func(route []byte) bool) []string {
+	host := &routev3.VirtualHost{}
+	if proto.Unmarshal(config, host) != nil {
+		return nil
+	}
+	var names []string
+	for _, route := range routesOf(host) {
+		if accept(packed(route).GetValue()) && !slices.Contains(names, route.GetName()) {
+			names = append(names, route.GetName())
+		}
+	}
+	return names
 }

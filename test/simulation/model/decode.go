@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -26,9 +25,6 @@ const (
 	MaxProgramSize   = 100
 	rejection        = "regex program size is too large"
 )
-
-// salt is in scopes whose bytes never occur again.
-var salt = []byte("gatewright.dev/salt")
 
 // Route is what a request is answered by.
 type Route struct {
@@ -83,13 +79,9 @@ var (
 	knownListeners interned[listener]
 	knownChains    interned[chain]
 	knownTables    interned[table]
-	knownScopes    interned[scope]
 )
 
 func decode[T any](body *anypb.Any, known *interned[T], read func(*anypb.Any) *T) *T {
-	if body.GetTypeUrl() == scopeType && bytes.Contains(body.GetValue(), salt) {
-		return read(body)
-	}
 	return known.get(string(body.GetValue()), func() *T { return read(body) })
 }
 
@@ -114,6 +106,7 @@ func readTable(body *anypb.Any) *table {
 	return &t
 }
 
+// readScope reads a scope. Each stream has a salt of its own in scopes, so their bytes hardly ever occur again.
 func readScope(body *anypb.Any) *scope {
 	m := unpack(body, &routev3.ScopedRouteConfiguration{})
 	return &scope{m.GetKey().GetFragments()[0].GetStringKey(), string(body.GetValue()), newTable(m.GetRouteConfiguration())}

@@ -236,7 +236,7 @@ func (e *Envoy) takeScopes(r *discoveryv3.DeltaDiscoveryResponse) string {
 		}
 		updated := map[string]*scope{}
 		for _, resource := range r.GetResources() {
-			next := decode(resource.GetResource(), &knownScopes, readScope)
+			next := readScope(resource.GetResource())
 			if before := s.known[next.name]; before != nil && before.bytes == next.bytes {
 				continue
 			}

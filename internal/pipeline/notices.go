@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/resolve/client"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -19,23 +21,30 @@ type notice struct {
 	gateway string
 }
 
-// report is what an object reports: the listeners of a Gateway or ListenerSet that it is about, sorted, and a text.
-type report struct {
-	listeners []string
-	message   string
-}
-
 // notices are what objects report. An object reports all its problems together.
-type notices map[notice]report
+type notices map[notice]outcome.Rejection
 
+// add adds a message about an object, or about listeners of it if there are any.
 func (n notices) add(s subject, gateway string, listeners []string, message string) {
 	key := notice{s, gateway}
-	before := n[key]
-	messages := append(strings.Split(before.message, "\n"), message)
-	slices.Sort(messages)
-	all := append(slices.Clone(before.listeners), listeners...)
-	slices.Sort(all)
-	n[key] = report{slices.Compact(all), strings.TrimPrefix(strings.Join(slices.Compact(messages), "\n"), "\n")}
+	all := n[key]
+	if len(listeners) == 0 {
+		all.Message = withLine(all.Message, message)
+	}
+	for _, name := range listeners {
+		if all.Listeners == nil {
+			all.Listeners = map[string]string{}
+		}
+		all.Listeners[name] = withLine(all.Listeners[name], message)
+	}
+	n[key] = all
+}
+
+// withLine adds a line to a text whose lines are sorted, each once.
+func withLine(text, line string) string {
+	lines := append(strings.Split(text, "\n"), line)
+	slices.Sort(lines)
+	return strings.TrimPrefix(strings.Join(slices.Compact(lines), "\n"), "\n")
 }
 
 // publishNotices reports what proxies reject, stages that fail and limits, after the outcomes that they are about.
@@ -47,8 +56,8 @@ func (p *Pipeline) publishNotices(changes []xds.Change) {
 			p.to.Convergence.Accept(n.kind, n.key, n.gateway)
 		}
 	}
-	for n, t := range now {
-		p.to.Convergence.Reject(n.kind, n.key, n.gateway, t.listeners, t.message)
+	for n, r := range now {
+		p.to.Convergence.Reject(n.kind, n.key, n.gateway, r)
 	}
 	p.noticed = now
 	p.quarantine.Offer()
@@ -69,7 +78,30 @@ func (p *Pipeline) notices() notices {
 	p.failures.notices(all)
 	p.graph.noticeBudgets(all)
 	p.graph.noticeEndpoints(all, p.short.get())
+	p.graph.noticeRoutes(all)
 	return all
+}
+
+// noticeRoutes adds a notice for the routes of each listener that has one. A route is programmed only where a listener is that serves it.
+func (g *graph) noticeRoutes(all notices) {
+	for n, r := range maps.Clone(all) {
+		if len(r.Listeners) == 0 || n.kind != store.Gateway && n.kind != store.ListenerSet {
+			continue
+		}
+		resolved, _ := g.gateways.Get(nil, n.gateway)
+		for _, l := range resolved.Listeners {
+			reason, rejected := r.Listeners[l.Name]
+			if !rejected || l.Owner(n.gateway) != (gateway.ListenerOwner{Kind: n.kind, Key: n.key}) {
+				continue
+			}
+			message := fmt.Sprintf("listener %s of %s %s is not programmed: %s; what proxies served there before still is, if anything was; "+
+				"correct the listener, its certificates or the policies on it, see its conditions", l.Name, n.kind, n.key, reason)
+			for _, key := range g.byListener.Keys(nil, ir.ListenerID{Gateway: n.gateway, Listener: l.ID}) {
+				kind, own := store.SplitKindKey(key)
+				all.add(subject{kind, own}, n.gateway, []string{l.ID}, message)
+			}
+		}
+	}
 }
 
 // resourceID names a resource of a group. The table is that of a virtual host.
@@ -89,10 +121,11 @@ func (g *graph) noticeResource(all notices, r resourceID, message string) {
 			continue
 		}
 		resolved, _ := g.gateways.Get(nil, name)
-		for owner, listeners := range resolved.Owners(func(l gateway.Listener) bool { return r.concerns(name, l) }) {
+		settings, _ := g.clientSettings.Get(nil, name)
+		concerned := func(l gateway.Listener) bool { return r.concerns(name, l) || r.isNeededBy(settings, l) }
+		for owner, listeners := range resolved.Owners(concerned) {
 			all.add(subject{owner.Kind, owner.Key}, name, listeners, message)
 		}
-		settings, _ := g.clientSettings.Get(nil, name)
 		for _, origin := range settings.Origins(func(at client.ChainKey, p *ir.ClientPolicy) bool { return r.has(name, at, p) }) {
 			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, name, nil, message)
 		}
@@ -136,6 +169,13 @@ func (r resourceID) concerns(gateway string, l gateway.Listener) bool {
 	}
 	port := ir.PortID{Gateway: gateway, Port: ir.Port{Number: l.Port, Protocol: l.Protocol}.ID()}
 	return r.name == port.ListenerName() || l.Protocol == ir.HTTPS && r.name == port.OfQUIC().ListenerName()
+}
+
+// isNeededBy reports whether policies have a listener need this secret.
+func (r resourceID) isNeededBy(settings client.Effective, l gateway.Listener) bool {
+	at := client.ChainKey{Port: ir.Port{Number: l.Port, Protocol: l.Protocol}.ID(), Chain: l.ID}
+	p := settings.Chains[at]
+	return r.typ == xds.Secret && l.Terminates && l.Clients == nil && p != nil && p.TLS.Clients != nil && p.TLS.Clients.Authorities == r.name
 }
 
 // has reports whether a chain of a Gateway with that policy is in this listener, or needs this secret because of the policy.

@@ -47,9 +47,9 @@ type Statuses interface {
 type Convergence interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
 	Reach(states map[xds.GroupID]string, since time.Time)
-	// Reject says that proxies of a Gateway reject an object, or the named listeners of it if there are any, and why. Accept takes it back;
-	// a new outcome does too, which of a route has to be that of another generation.
-	Reject(kind store.Kind, key, gateway string, listeners []string, reason string)
+	// Reject says what proxies of a Gateway reject of an object. Accept takes it back; a new outcome does too, which of a route has to be
+	// that of another generation.
+	Reject(kind store.Kind, key, gateway string, r outcome.Rejection)
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -28,8 +29,18 @@ func (l *recorder) SetRoute(_ store.Kind, key string, o outcome.Route) {
 
 func (l *recorder) Forget(_ store.Kind, key string) { l.said = append(l.said, "forget "+key) }
 
-func (l *recorder) Reject(kind store.Kind, key, _ string, listeners []string, reason string) {
-	l.said = append(l.said, fmt.Sprintf("refuse %s %s %v: %s", kind, key, listeners, reason))
+func (l *recorder) Reject(kind store.Kind, key, _ string, r outcome.Rejection) {
+	byReason := map[string][]string{}
+	if r.Message != "" {
+		byReason[r.Message] = nil
+	}
+	for listener, reason := range r.Listeners {
+		byReason[reason] = append(byReason[reason], listener)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		slices.Sort(byReason[reason])
+		l.said = append(l.said, fmt.Sprintf("refuse %s %s %v: %s", kind, key, byReason[reason], reason))
+	}
 }
 
 func (l *recorder) Accept(kind store.Kind, key, _ string) {
@@ -79,6 +90,12 @@ spec:
   parentRefs: [{name: web}]
   rules: [{matches: [{path: {value: %s}}], backendRefs: [{name: v1, port: 80}]}]
 `, generation, path)
+}
+
+// notProgrammed is what a route reports of listener http if proxies reject that.
+func notProgrammed(reason string) string {
+	return "listener http of Gateway infra/web is not programmed: " + reason + "; what proxies served there before still is, if anything " +
+		"was; correct the listener, its certificates or the policies on it, see its conditions"
 }
 
 // served are the paths that the routes of a Gateway's virtual hosts match, with 500 behind those that fail.

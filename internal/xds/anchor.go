@@ -46,7 +46,7 @@ func (s *stream) scopesBehindListeners() *response {
 	for _, name := range slices.Sorted(maps.Keys(s.group.resources[Scope])) {
 		_, nacked := own.nacked[name]
 		_, unattributed := own.unattributed[name]
-		if resource := s.group.lookup(Scope, name); resource != nil && !nacked && !unattributed {
+		if resource := s.lookup(Scope)(name); resource != nil && !nacked && !unattributed {
 			own.put(r, name, resource)
 		}
 	}

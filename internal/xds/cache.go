@@ -40,6 +40,8 @@ type Change struct {
 	Scopes          bool
 	// Resource is the new content, nil to remove. The content of a RouteTable is a RouteConfiguration without virtual hosts.
 	Resource *Resource
+	// Instead is what proxies get that NACK this version of a VirtualHost, nil if nothing. It is not part of a state.
+	Instead *Resource
 	// scope is the content of a Scope, which has no Resource.
 	scope *scope
 }
@@ -94,6 +96,9 @@ func (c *Cache) Wants(id GroupID, r NACK) bool {
 		}
 		host := table.hosts.get(r.Name)
 		return host != nil && host.version == r.Version
+	case RouteTable:
+		table := g.tables[r.Name]
+		return table != nil && table.header != nil && (r.Version == "" || table.header.version == r.Version)
 	case Cluster, Listener, Secret:
 		n := g.resources[r.Type][r.Name]
 		return n != nil && n.Version() == r.Version

@@ -162,10 +162,13 @@ func (g *graph) clusterOrigins(user ir.GatewayBackend) []subject {
 	return subjects
 }
 
-// concerns reports whether a listener of a Gateway is translated to this listener, or needs this secret.
+// concerns reports whether a listener of a Gateway is translated to this listener, or needs this secret or route table.
 func (r resourceID) concerns(gateway string, l gateway.Listener) bool {
-	if r.typ == xds.Secret {
+	switch r.typ { //nolint:exhaustive // of other types there are no notices by listener
+	case xds.Secret:
 		return slices.Contains(l.Certificates, ir.CertificateKey(r.name)) || l.Clients != nil && l.Clients.Authorities == r.name
+	case xds.RouteTable:
+		return !l.Table.IsZero() && l.Table.String() == r.name
 	}
 	port := ir.PortID{Gateway: gateway, Port: ir.Port{Number: l.Port, Protocol: l.Protocol}.ID()}
 	return r.name == port.ListenerName() || l.Protocol == ir.HTTPS && r.name == port.OfQUIC().ListenerName()
@@ -180,7 +183,10 @@ func (r resourceID) isNeededBy(settings client.Effective, l gateway.Listener) bo
 
 // has reports whether a chain of a Gateway with that policy is in this listener, or needs this secret because of the policy.
 func (r resourceID) has(gateway string, at client.ChainKey, p *ir.ClientPolicy) bool {
-	if r.typ == xds.Secret {
+	switch r.typ { //nolint:exhaustive // as above
+	case xds.RouteTable:
+		return false
+	case xds.Secret:
 		return p.TLS.Clients != nil && p.TLS.Clients.Authorities == r.name
 	}
 	port := ir.PortID{Gateway: gateway, Port: at.Port}

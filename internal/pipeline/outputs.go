@@ -53,6 +53,11 @@ type Convergence interface {
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
+	// Acked says whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty state
+	// is any.
+	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
+	// Ready says whether a proxy of a group is ready.
+	Ready(group xds.GroupID, pod string) bool
 }
 
 func (g *graph) collectChanges() {

@@ -15,17 +15,21 @@ const maxReason = 1024
 
 // NACKed takes in a NACK of a proxy. It never blocks.
 func (p *Pipeline) NACKed(proxy xds.Identity, r xds.NACK) {
-	reason := strings.ToValidUTF8(r.Reason[:min(len(r.Reason), maxReason)], "")
+	report := quarantine.Report{
+		Reason: strings.ToValidUTF8(r.Reason[:min(len(r.Reason), maxReason)], ""), Pods: map[string]struct{}{proxy.Pod: {}},
+	}
 	switch r.Type {
 	case xds.VirtualHost:
 		p.config.inbox.nack(quarantine.NACK{
 			Group: proxy.Group, Type: r.Type, Name: r.Name, Table: r.Table, Version: r.Version, Routes: strings.Join(r.Routes, "\n"),
 			Filters: r.Filters, Together: r.Together,
-		}, reason)
+		}, report)
 	case xds.Cluster, xds.Listener, xds.Secret:
-		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}, reason)
+		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}, report)
+	case xds.RouteTable:
+		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name, Version: r.Version}, report)
 	default:
-		// Endpoints belong to no object of the Gateway API, and for a whole table no cause was found. The server has logged it.
+		// Endpoints belong to no object of the Gateway API. The server has logged it.
 	}
 }
 
@@ -44,6 +48,12 @@ func (g *graph) quarantineTables() quarantine.Tables {
 			t, _ := g.virtualHosts.Get(nil, host)
 			return version(t.resource)
 		},
+		ClosedVersion: func(host ir.HostID) string { return version(closedTranslation(host).resource) },
+		HeaderVersion: func(table ir.TableID) string {
+			t, _ := g.tables.Get(nil, table)
+			return version(t.resource)
+		},
+		HostRoutes:  func(host ir.HostID) []string { return g.byVirtualHost.Keys(nil, host) },
 		Substitutes: g.substitutes,
 		PolicyOrigins: func(listener ir.ListenerID) []ir.ObjectRef {
 			if layer, _ := g.inherited.listeners.Get(nil, listener); layer != nil {
@@ -63,6 +73,19 @@ func (p *Pipeline) apply(b batch) {
 	p.graph.takeIdle(b.idling)
 	p.graph.takeShort(p.short.get())
 	p.quarantine.Take(b.offers, b.nacks)
+}
+
+// insteadChanges returns the closed hosts for proxies that reject hosts which others serve.
+func (p *Pipeline) insteadChanges() []xds.Change {
+	var changes []xds.Change
+	p.quarantine.Apart(func(group xds.GroupID, host ir.HostID) {
+		t, _ := p.graph.virtualHosts.Get(nil, host)
+		changes = append(changes, xds.Change{
+			Group: group, Type: xds.VirtualHost, Table: host.Table.String(), Name: host.Domain,
+			Resource: t.resource, Instead: closedTranslation(host).resource,
+		})
+	})
+	return changes
 }
 
 // listenersServed returns the listeners of a table, with filters in quarantine replaced.

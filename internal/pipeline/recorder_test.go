@@ -18,7 +18,10 @@ import (
 // recorder records the outcomes of routes, and what proxies have acknowledged.
 type recorder struct {
 	discard
-	live   bool
+	live bool
+	// acked reports that other proxies have acknowledged everything, and ready has the proxies that are.
+	acked  bool
+	ready  map[string]bool
 	said   []string
 	offers map[string][]byte
 }
@@ -47,6 +50,10 @@ func (l *recorder) Accept(kind store.Kind, key, _ string) {
 	l.said = append(l.said, fmt.Sprintf("accept %s %s", kind, key))
 }
 
+func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (some, all bool) {
+	return l.acked, false
+}
+func (l *recorder) Ready(_ xds.GroupID, pod string) bool { return l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }
 func (l *recorder) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
 func (l *recorder) Withdraw(key string)                  { delete(l.offers, key) }

@@ -96,10 +96,11 @@ func (g *graph) addHostTranslationStage() {
 			})
 			t.invalid = append(invalid, t.invalid...)
 			last, _ := g.virtualHosts.Get(nil, id)
-			return orClosed(id, last, t)
+			return g.orSubstitute(v, id, orClosed(id, last, t))
 		},
-		memo.OnPanic(func(_ *store.View, key string, last translation, _ string) translation {
-			return orClosed(ir.ParseHostID(key), last, translation{})
+		memo.OnPanic(func(v *store.View, key string, last translation, _ string) translation {
+			id := ir.ParseHostID(key)
+			return g.orSubstitute(v, id, orClosed(id, last, translation{}))
 		}),
 	)
 }
@@ -110,6 +111,14 @@ func orClosed(id ir.HostID, last, t translation) translation {
 		t.resource = last.resource
 	}
 	if t.resource == nil {
+		t.resource = closedTranslation(id).resource
+	}
+	return t
+}
+
+// orSubstitute is a host that answers errors if proxies reject the host as it is, and nothing else replaces it.
+func (g *graph) orSubstitute(v *store.View, id ir.HostID, t translation) translation {
+	if closed, _ := g.substitutes.Hosts.Get(v, id); closed.Closes(version(t.resource)) {
 		t.resource = closedTranslation(id).resource
 	}
 	return t

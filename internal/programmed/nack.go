@@ -8,6 +8,7 @@ import (
 	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // Reject records what proxies of a Gateway NACK of an object. It holds until the next outcome of the object is set, which for a route has
@@ -75,3 +76,11 @@ func atParent(r outcome.Rejection, listeners []string, own outcome.Condition) ou
 		return own
 	}
 }
+
+// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state.
+func (s *Statuses) Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool) {
+	return s.tracker.Acked(group, state, but)
+}
+
+// Ready reports whether a proxy of a group is ready.
+func (s *Statuses) Ready(group xds.GroupID, pod string) bool { return s.tracker.Ready(group, pod) }

@@ -162,6 +162,7 @@ func (q *Quarantine) release() {
 			q.withdraw(filtersKey(key), digestOf(entry.rejected))
 		}
 	}
+	q.releaseHosts()
 	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
 		if !q.tables.Hosts.Has(key) {
 			q.tables.Substitutes.FlatHosts.Delete(key)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -26,7 +25,8 @@ func (q *Quarantine) Notices(add func(Notice)) {
 	for p, entry := range q.routes {
 		q.noticeRoute(add, p, entry)
 	}
-	q.noticePolicies(add)
+	q.noticeHosts(add)
+	q.noticeApart(add)
 	for id, entry := range q.filters {
 		instead := "requests are answered 500 until they change"
 		if entry.good {
@@ -82,29 +82,15 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
 	}
 }
 
-// noticePolicies reports virtual hosts that proxies reject because of a policy above their routes, as long as they have that version.
-func (q *Quarantine) noticePolicies(add func(Notice)) {
-	maps.DeleteFunc(q.policies, func(r NACK, _ string) bool { return q.tables.HostVersion(r.host()) != r.Version })
-	for r, reason := range q.policies {
-		table := ir.ParseTableID(r.Table)
-		listeners, _ := q.tables.Listeners.Get(nil, table)
-		owner, _ := route.OwnerOf(listeners, r.Name)
-		for _, origin := range q.tables.PolicyOrigins(ir.ListenerID{Gateway: table.Gateway, Listener: owner.ID}) {
-			add(Notice{Kind: store.Kind(origin.Kind), Key: origin.Name.String(), Gateway: table.Gateway, Message: fmt.Sprintf(
-				"a proxy of Gateway %s rejected (NACK) the settings of host %s: %s; what was served before still is", table.Gateway, r.Name, reason)})
-		}
-	}
-}
-
 // Size is how much a Quarantine holds.
 type Size struct {
-	// Routes are in quarantine, Reported were live by their status alone, Waiting wait for an offer or have waited.
-	Routes, Reported, Waiting int
+	// Routes are in quarantine, Hosts closed, Reported were live by their status alone, Waiting wait for an offer or have waited.
+	Routes, Hosts, Reported, Waiting int
 }
 
 // Size returns how much is in quarantine.
 func (q *Quarantine) Size() Size {
-	return Size{Routes: len(q.routes), Reported: len(q.reported), Waiting: len(q.waitUntil)}
+	return Size{Routes: len(q.routes), Hosts: len(q.hosts), Reported: len(q.reported), Waiting: len(q.waitUntil)}
 }
 
 // RejectedDigest returns the digest under which replicas exchange the version of a route that the proxies of a Gateway reject, empty if

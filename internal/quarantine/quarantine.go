@@ -1,6 +1,7 @@
 package quarantine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -14,8 +15,10 @@ import (
 )
 
 const (
-	// MaxNACKs limits the NACKs between two steps, and the offers. A proxy whose NACK is dropped sends it again.
+	// MaxNACKs limits the NACKs between two steps that have details. Without them the host is closed.
 	MaxNACKs = 1024
+	// MaxOffers limits the offers of other replicas. What one server offers is bounded in bytes too.
+	MaxOffers = 16384
 	// maxQuarantined limits the routes of a Gateway whose last known good version is served. Routes beyond it answer 500.
 	maxQuarantined = 256
 )
@@ -29,6 +32,11 @@ type NACK struct {
 	// of the listener are the cause, Together if each route alone is accepted.
 	Table, Version, Routes string
 	Filters, Together      bool
+}
+
+func (r NACK) compare(other NACK) int {
+	return cmp.Or(cmp.Compare(r.Table, other.Table), cmp.Compare(r.Name, other.Name), cmp.Compare(r.Version, other.Version),
+		cmp.Compare(r.Routes, other.Routes))
 }
 
 // host returns the virtual host that was rejected.
@@ -122,15 +130,19 @@ type Quarantine struct {
 	lastGoodFilters map[ir.ListenerID][]ir.ListenerFilter
 	routes          map[place]*routeEntry
 	filters         map[ir.ListenerID]*FilterSubstitute
-	// policies are rejected virtual hosts of which the cause is a policy on the listener, or above it, with the reason.
-	policies map[NACK]string
-	// resources are rejected clusters, listeners and secrets, with the reason.
+	// hosts are closed, and unreplaced those that proxies reject and that this step is to replace.
+	hosts      map[ir.HostID]*hostEntry
+	unreplaced map[ir.HostID]*hostEntry
+	// resources are rejected clusters, listeners, secrets and route tables, with the reason.
 	resources map[NACK]string
 	// offers are what other replicas have in quarantine.
 	offers map[OfferID]Offer
+	// apart are hosts that some proxies reject and others have acknowledged, and introduced when each host got the version it has.
+	apart      map[groupHost]*apartEntry
+	introduced map[xds.GroupID][]introduction
 	// delayed are NACKs that wait for an offer, and waitUntil is the deadline of each route. It stays while the route exists, so a route
 	// waits once: from then on this replica has seen itself which version was good.
-	delayed   map[NACK]string
+	delayed   map[NACK]Report
 	waitUntil map[place]time.Time
 	// reported is the generation of a route that its status reported as live when this replica saw it, and no longer does.
 	reported map[place]int64
@@ -142,6 +154,28 @@ type Quarantine struct {
 type Convergence interface {
 	// Live reports whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
+	// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty
+	// state is any.
+	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
+	// Ready reports whether a proxy of a group is ready.
+	Ready(group xds.GroupID, pod string) bool
+}
+
+// Report is what proxies say about what they reject.
+type Report struct {
+	Reason string
+	// Pods are the proxies.
+	Pods map[string]struct{}
+}
+
+// With adds another report of the same NACK.
+func (r Report) With(other Report) Report {
+	pods := maps.Clone(r.Pods)
+	if pods == nil {
+		return other
+	}
+	maps.Copy(pods, other.Pods)
+	return Report{Reason: other.Reason, Pods: pods}
 }
 
 // New returns an empty Quarantine. The function again requests another step.
@@ -150,13 +184,14 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 		tables: tables, convergence: convergence, peers: peers, again: again,
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
 		routes: map[place]*routeEntry{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]string{},
-		policies: map[NACK]string{},
-		offers:   map[OfferID]Offer{}, delayed: map[NACK]string{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
+		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
+		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
+		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
 	}
 }
 
 // Take takes in what came since the last step: offers of other replicas, and NACKs with their reasons.
-func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]string) {
+func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 	for id, o := range offers {
 		if q.offers[id] = q.offers[id].With(o); o.rejected == "" {
 			delete(q.offers, id)
@@ -164,35 +199,61 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]string) {
 	}
 	q.adopt()
 	nacks = maps.Clone(nacks)
-	maps.Copy(nacks, q.delayed)
-	q.delayed = map[NACK]string{}
-	for r, reason := range nacks {
-		if r.Type == xds.VirtualHost {
-			q.rejectHost(r, reason)
-		} else {
-			q.resources[r] = reason
+	for r, report := range q.delayed {
+		nacks[r] = nacks[r].With(report)
+	}
+	q.delayed = map[NACK]Report{}
+	// All replicas reach limits in the same order.
+	for _, r := range slices.SortedFunc(maps.Keys(nacks), NACK.compare) {
+		switch {
+		case r.Type == xds.VirtualHost:
+			q.rejectHost(r, nacks[r])
+		case r.Type == xds.RouteTable && r.Version != "" && q.tables.HeaderVersion(ir.ParseTableID(r.Name)) != r.Version:
+			// It has another version by now.
+		default:
+			q.resources[r] = nacks[r].Reason
 		}
 	}
 }
 
 // Update brings the quarantine up to date with the step that made these changes. It is called before [Quarantine.Notices].
 func (q *Quarantine) Update(changes []xds.Change) {
-	for _, change := range changes {
-		delete(q.resources, NACK{Group: change.Group, Type: change.Type, Name: change.Name})
+	for i := range changes {
+		if len(q.resources) > 0 {
+			q.forgetResource(&changes[i])
+		}
 	}
 	q.release()
-	if q.adopt() {
+	q.releaseApart()
+	if adopted := q.adopt(); q.closeUnreplaced() || adopted {
 		// The version that other replicas have in quarantine is now present here too.
 		q.again()
 	}
 }
 
+// forgetResource drops the NACK of a resource that has changed. A route table has changed if one of its hosts has, unless the NACK is about
+// what all of them share.
+func (q *Quarantine) forgetResource(change *xds.Change) {
+	switch change.Type { //nolint:exhaustive // the others are by name
+	case xds.RouteTable, xds.VirtualHost:
+		table := cmp.Or(change.Table, change.Name)
+		shared := NACK{Group: change.Group, Type: xds.RouteTable, Name: table, Version: q.tables.HeaderVersion(ir.ParseTableID(table))}
+		maps.DeleteFunc(q.resources, func(r NACK, _ string) bool {
+			return r.Type == xds.RouteTable && r.Group == change.Group && r.Name == table && r != shared
+		})
+	default:
+		delete(q.resources, NACK{Group: change.Group, Type: change.Type, Name: change.Name})
+	}
+}
+
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now.
-func (q *Quarantine) rejectHost(r NACK, reason string) {
-	host := r.host()
-	if q.tables.HostVersion(host) != r.Version {
+func (q *Quarantine) rejectHost(r NACK, report Report) {
+	host, reason := r.host(), report.Reason
+	if q.tables.HostVersion(host) != r.Version || q.keepApart(r, report) {
 		return
 	}
+	before := q.unreplaced[host]
+	q.unreplaced[host] = &hostEntry{rejected: r.Version, reason: reason, policies: r.Filters || before != nil && before.policies}
 	gateway := host.Table.Gateway
 	switch {
 	case r.Filters:
@@ -208,12 +269,13 @@ func (q *Quarantine) rejectHost(r NACK, reason string) {
 		}
 		for key := range byRoute {
 			if !q.full(gateway) && q.awaitOffer(place{key, gateway}) {
-				q.delayed[r] = reason
+				q.delayed[r] = report
+				delete(q.unreplaced, host)
 				return
 			}
 		}
-		for key, rules := range byRoute {
-			q.rejectRoute(place{key, gateway}, rules, reason)
+		for _, key := range slices.Sorted(maps.Keys(byRoute)) {
+			q.rejectRoute(place{key, gateway}, byRoute[key], reason)
 		}
 	}
 }
@@ -252,12 +314,14 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
 		}
 		return
 	}
-	q.quarantineRoute(p, current, rules, reason)
+	q.quarantineRoute(p, current, routeEntry{rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway)})
 }
 
-func (q *Quarantine) quarantineRoute(p place, current route.Resolved, rules []string, reason string) {
+// quarantineRoute puts a route in quarantine, with the rules, the reason and the limit of an entry.
+func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh routeEntry) {
 	current.Instead = nil
-	entry := &routeEntry{rejected: current.Part(p.gateway), rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway)}
+	entry := &fresh
+	entry.rejected = current.Part(p.gateway)
 	if good, ok := q.lastGood[p]; ok && !entry.limited && good.Replaces(entry.rejected) {
 		entry.good = &good
 	}
@@ -297,8 +361,7 @@ func (q *Quarantine) rejectFilters(r NACK, reason string) {
 	wanted, known := q.tables.filtersOf(listener), q.filters[listener]
 	switch {
 	case known == nil && len(wanted) == 0:
-		// The cause is a policy above the routes. Proxies keep the version they have.
-		q.policies[r] = reason
+		// The cause is a policy above the routes, and the host is closed.
 	case known == nil || !slices.EqualFunc(known.rejected, wanted, sameFilter):
 		q.quarantineFilters(listener, wanted, reason)
 	case slices.EqualFunc(known.instead, owner.Filters, sameFilter):

@@ -49,6 +49,9 @@ type graph struct {
 	byBackend        *store.IndexOf[ir.Backend, route.Resolved]
 	byGatewayBackend *store.IndexOf[ir.GatewayBackend, route.Resolved]
 
+	// secretUsers finds what needs a secret.
+	secretUsers secretUsers
+
 	budgets  *budgets
 	hosts    *store.TableOf[ir.HostID, ir.VirtualHost]
 	ports    *store.TableOf[ir.PortID, ir.Port]

@@ -8,10 +8,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// TestANACKOfAListenerIsReportedByItsPolicies has a proxy reject listeners and secrets that ClientTrafficPolicies have settings in.
+// TestANACKOfAListenerIsReportedByItsPolicies has a proxy reject listeners and secrets that policies have settings in.
 func TestANACKOfAListenerIsReportedByItsPolicies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -19,6 +20,11 @@ func TestANACKOfAListenerIsReportedByItsPolicies(t *testing.T) {
 		nack   xds.NACK
 		want   []string
 	}{
+		{
+			"TelemetryPolicyTracing",
+			xds.NACK{Type: xds.Listener, Name: "infra/gateway/80"},
+			[]string{"Gateway infra/gateway", "XTelemetryPolicy infra/older"},
+		},
 		{"HTTP3", xds.NACK{Type: xds.Listener, Name: "infra/gw/443"}, []string{"ClientTrafficPolicy infra/a", "Gateway infra/gw"}},
 		{"HTTP3", xds.NACK{Type: xds.Listener, Name: "infra/gw/443/udp"}, []string{"ClientTrafficPolicy infra/a", "Gateway infra/gw"}},
 		{
@@ -53,7 +59,12 @@ func TestANACKOfAListenerIsReportedByItsPolicies(t *testing.T) {
 		p.Start()
 		l.said = nil
 		c.nack.Reason = "no such thing"
-		p.NACKed(xds.Identity{Group: ownGroup("infra/gw")}, c.nack)
+		group := ownGroup("infra/gw")
+		if c.nack.Type == xds.Listener {
+			group = ownGroup(ir.ParsePortName(c.nack.Name).Gateway)
+		}
+		c.nack.Origins = out.Proxies.(*xds.Cache).Origins(group, c.nack)
+		p.NACKed(xds.Identity{Group: group}, c.nack)
 		p.config.step()
 		var got []string
 		for _, said := range l.said {
@@ -107,7 +118,9 @@ spec: {parentRefs: [{name: gw, sectionName: https}], rules: [{backendRefs: [{nam
 		put(t, p, objects)
 		p.Start()
 		l.said = nil
-		p.NACKed(xds.Identity{Group: ownGroup("infra/gw")}, xds.NACK{Type: xds.Secret, Name: name, Reason: "no such key"})
+		nack := xds.NACK{Type: xds.Secret, Name: name, Reason: "no such key"}
+		nack.Origins = out.Proxies.(*xds.Cache).Origins(ownGroup("infra/gw"), nack)
+		p.NACKed(xds.Identity{Group: ownGroup("infra/gw")}, nack)
 		p.config.step()
 		var got []string
 		for _, said := range l.said {

@@ -67,13 +67,13 @@ func (p *Pipeline) publishNotices(changes []xds.Change) {
 func (p *Pipeline) notices() notices {
 	all := notices{}
 	p.quarantine.Notices(func(n quarantine.Notice) { all.add(subject{n.Kind, n.Key}, n.Gateway, n.Listeners, n.Message) })
-	for r, reason := range p.quarantine.Resources() {
+	for r, report := range p.quarantine.Resources() {
 		what := r.Type.String()
 		if r.Type == xds.Cluster {
 			what = "backend"
 		}
 		id := resourceID{group: r.Group, typ: r.Type, name: r.Name}
-		p.graph.noticeResource(all, id, fmt.Sprintf("a proxy rejected (NACK) %s %s: %s", what, r.Name, reason))
+		p.graph.noticeResource(all, id, report.Origins, fmt.Sprintf("a proxy rejected (NACK) %s %s: %s", what, r.Name, report.Reason))
 	}
 	p.failures.notices(all)
 	p.graph.noticeBudgets(all)
@@ -112,13 +112,22 @@ type resourceID struct {
 	table string
 }
 
-// noticeResource adds a notice for the objects that a cluster, listener or secret of a group belongs to.
-func (g *graph) noticeResource(all notices, r resourceID, message string) {
+// noticeResource adds a notice for the objects that use a cluster, listener or secret of a group, and for those that it comes from.
+func (g *graph) noticeResource(all notices, r resourceID, origins []ir.ObjectRef, message string) {
 	for _, name := range g.served(r.group) {
+		if r.typ == xds.Listener && ir.ParsePortName(r.name).Gateway != name {
+			continue
+		}
+		for _, origin := range origins {
+			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, name, nil, message)
+		}
 		if r.typ == xds.Cluster {
 			backend, _ := ir.ParseBackend(r.name)
-			g.noticeCluster(all, ir.GatewayBackend{Gateway: name, Backend: backend}, message)
+			g.noticeUsers(all, ir.GatewayBackend{Gateway: name, Backend: backend}, message)
 			continue
+		}
+		if r.typ == xds.Secret {
+			g.noticeSecret(all, ir.GatewaySecret{Gateway: name, Secret: r.name}, message)
 		}
 		resolved, _ := g.gateways.Get(nil, name)
 		settings, _ := g.clientSettings.Get(nil, name)
@@ -126,25 +135,47 @@ func (g *graph) noticeResource(all notices, r resourceID, message string) {
 		for owner, listeners := range resolved.Owners(concerned) {
 			all.add(subject{owner.Kind, owner.Key}, name, listeners, message)
 		}
-		for _, origin := range settings.Origins(func(at client.ChainKey, p *ir.ClientPolicy) bool { return r.has(name, at, p) }) {
-			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, name, nil, message)
-		}
+	}
+}
+
+// noticeSecret adds a notice for the routes that need a secret themselves, or for a backend.
+func (g *graph) noticeSecret(all notices, id ir.GatewaySecret, message string) {
+	for _, key := range g.secretUsers.routes.Keys(nil, id) {
+		kind, own := store.SplitKindKey(key)
+		all.add(subject{kind, own}, id.Gateway, nil, message)
+	}
+	for _, user := range g.backendsOfSecret(id) {
+		g.noticeUsers(all, user, message)
+	}
+}
+
+// backendsOfSecret are the backends that need a secret.
+func (g *graph) backendsOfSecret(id ir.GatewaySecret) []ir.GatewayBackend {
+	var users []ir.GatewayBackend
+	for _, key := range slices.Concat(g.secretUsers.authorities.Keys(nil, id), g.secretUsers.certificates.Keys(nil, id)) {
+		users = append(users, ir.ParseGatewayBackend(key))
+	}
+	return users
+}
+
+// noticeUsers adds a notice for the routes that use a backend at a Gateway.
+func (g *graph) noticeUsers(all notices, user ir.GatewayBackend, message string) {
+	for _, key := range g.byGatewayBackend.Keys(nil, user) {
+		kind, own := store.SplitKindKey(key)
+		all.add(subject{kind, own}, user.Gateway, nil, message)
 	}
 }
 
 // noticeCluster adds a notice for the routes that use a backend at a Gateway, and for the objects that the backend has settings from.
 func (g *graph) noticeCluster(all notices, user ir.GatewayBackend, message string) {
-	for _, key := range g.byGatewayBackend.Keys(nil, user) {
-		kind, own := store.SplitKindKey(key)
-		all.add(subject{kind, own}, user.Gateway, nil, message)
-	}
+	g.noticeUsers(all, user, message)
 	for _, origin := range g.clusterOrigins(user) {
-		all.add(origin, user.Gateway, nil, message)
+		all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, user.Gateway, nil, message)
 	}
 }
 
 // clusterOrigins returns the objects that a cluster has settings from, besides the Service.
-func (g *graph) clusterOrigins(user ir.GatewayBackend) []subject {
+func (g *graph) clusterOrigins(user ir.GatewayBackend) []ir.ObjectRef {
 	backend := user.Backend
 	var destination ir.DestinationPolicy
 	destination.TLS, _ = g.tls.byBackend.Get(nil, backend)
@@ -155,11 +186,7 @@ func (g *graph) clusterOrigins(user ir.GatewayBackend) []subject {
 		origins = append(origins, backend.Target().Ref())
 	case ir.KindService, ir.KindServiceImport, ir.KindFailover:
 	}
-	subjects := make([]subject, 0, len(origins))
-	for _, origin := range origins {
-		subjects = append(subjects, subject{store.Kind(origin.Kind), origin.Name.String()})
-	}
-	return subjects
+	return origins
 }
 
 // concerns reports whether a listener of a Gateway is translated to this listener, or needs this secret or route table.
@@ -179,16 +206,4 @@ func (r resourceID) isNeededBy(settings client.Effective, l gateway.Listener) bo
 	at := client.ChainKey{Port: ir.Port{Number: l.Port, Protocol: l.Protocol}.ID(), Chain: l.ID}
 	p := settings.Chains[at]
 	return r.typ == xds.Secret && l.Terminates && l.Clients == nil && p != nil && p.TLS.Clients != nil && p.TLS.Clients.Authorities == r.name
-}
-
-// has reports whether a chain of a Gateway with that policy is in this listener, or needs this secret because of the policy.
-func (r resourceID) has(gateway string, at client.ChainKey, p *ir.ClientPolicy) bool {
-	switch r.typ { //nolint:exhaustive // as above
-	case xds.RouteTable:
-		return false
-	case xds.Secret:
-		return p.TLS.Clients != nil && p.TLS.Clients.Authorities == r.name
-	}
-	port := ir.PortID{Gateway: gateway, Port: at.Port}
-	return r.name == port.ListenerName() || p.HTTP3 && r.name == port.OfQUIC().ListenerName()
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -95,18 +96,21 @@ func (g *graph) outputs() []output {
 		change := xds.Change{Group: ownGroup(id.Gateway), Type: xds.Listener, Name: id.ListenerName()}
 		p, _ := g.ports.Get(nil, id)
 		change.Tables, change.Secrets, change.Scopes = listenerNeeds(p)
+		change.Origins = originNames(g.listenerOrigins(id, p))
 		return change
 	}
 	secret := func(key string) xds.Change {
 		id := ir.ParseGatewaySecret(key)
-		return xds.Change{Group: ownGroup(id.Gateway), Type: xds.Secret, Name: id.Secret}
+		return xds.Change{
+			Group: ownGroup(id.Gateway), Type: xds.Secret, Name: id.Secret, Origins: originNames(g.secretOrigins(id)),
+		}
 	}
 	return []output{
 		{table: g.clusters.Table, own: true, shared: true, describe: func(key string) xds.Change {
 			user := ir.ParseGatewayBackend(key)
 			return xds.Change{
 				Group: ownGroup(user.Gateway), Type: xds.Cluster, Name: user.Backend.String(),
-				Endpoints: user.Backend.Endpoints().String(),
+				Endpoints: user.Backend.Endpoints().String(), Origins: originNames(g.clusterOrigins(user)),
 			}
 		}},
 		{table: g.certificates.Table, own: true, shared: true, describe: secret},
@@ -138,6 +142,9 @@ func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 			tables = append(tables, chain.RouteTable.String())
 		}
 		secrets = append(secrets, chain.Certificates...)
+		if clients := cmp.Or(chain.Clients, chain.Client().TLS.Clients); clients != nil && clients.Authorities != "" {
+			secrets = append(secrets, clients.Authorities)
+		}
 	}
 	return tables, secrets, scopes
 }

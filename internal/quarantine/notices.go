@@ -40,8 +40,8 @@ func (q *Quarantine) Notices(add func(Notice)) {
 	}
 }
 
-// Resources returns the clusters, listeners and secrets that proxies reject, with the reason.
-func (q *Quarantine) Resources() map[NACK]string { return maps.Clone(q.resources) }
+// Resources returns the clusters, listeners, secrets and route tables that proxies reject.
+func (q *Quarantine) Resources() map[NACK]Report { return maps.Clone(q.resources) }
 
 // noticeRoute reports a route in quarantine. If the route has not changed since it was good, the cause is one of the objects that it has
 // settings from: these report it instead.

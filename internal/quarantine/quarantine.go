@@ -133,8 +133,8 @@ type Quarantine struct {
 	// hosts are closed, and unreplaced those that proxies reject and that this step is to replace.
 	hosts      map[ir.HostID]*hostEntry
 	unreplaced map[ir.HostID]*hostEntry
-	// resources are rejected clusters, listeners, secrets and route tables, with the reason.
-	resources map[NACK]string
+	// resources are rejected clusters, listeners, secrets and route tables.
+	resources map[NACK]Report
 	// offers are what other replicas have in quarantine.
 	offers map[OfferID]Offer
 	// apart are hosts that some proxies reject and others have acknowledged, and introduced when each host got the version it has.
@@ -166,6 +166,8 @@ type Report struct {
 	Reason string
 	// Pods are the proxies.
 	Pods map[string]struct{}
+	// Origins are the objects that a rejected cluster, listener or secret comes from.
+	Origins []ir.ObjectRef
 }
 
 // With adds another report of the same NACK.
@@ -175,7 +177,7 @@ func (r Report) With(other Report) Report {
 		return other
 	}
 	maps.Copy(pods, other.Pods)
-	return Report{Reason: other.Reason, Pods: pods}
+	return Report{Reason: other.Reason, Pods: pods, Origins: other.Origins}
 }
 
 // New returns an empty Quarantine. The function again requests another step.
@@ -183,7 +185,7 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 	return &Quarantine{
 		tables: tables, convergence: convergence, peers: peers, again: again,
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
-		routes: map[place]*routeEntry{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]string{},
+		routes: map[place]*routeEntry{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
 		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
 		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
@@ -211,7 +213,7 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 		case r.Type == xds.RouteTable && r.Version != "" && q.tables.HeaderVersion(ir.ParseTableID(r.Name)) != r.Version:
 			// It has another version by now.
 		default:
-			q.resources[r] = nacks[r].Reason
+			q.resources[r] = nacks[r]
 		}
 	}
 }
@@ -238,7 +240,7 @@ func (q *Quarantine) forgetResource(change *xds.Change) {
 	case xds.RouteTable, xds.VirtualHost:
 		table := cmp.Or(change.Table, change.Name)
 		shared := NACK{Group: change.Group, Type: xds.RouteTable, Name: table, Version: q.tables.HeaderVersion(ir.ParseTableID(table))}
-		maps.DeleteFunc(q.resources, func(r NACK, _ string) bool {
+		maps.DeleteFunc(q.resources, func(r NACK, _ Report) bool {
 			return r.Type == xds.RouteTable && r.Group == change.Group && r.Name == table && r != shared
 		})
 	default:

@@ -132,7 +132,7 @@ func (g *group) change(change Change, different *touched) {
 
 // resource returns what a change sets, nil if it removes.
 func (c *Change) resource() *namedResource {
-	n := &namedResource{name: c.Name, endpoints: c.Endpoints}
+	n := &namedResource{name: c.Name, endpoints: c.Endpoints, origins: c.Origins}
 	switch {
 	case c.scope != nil:
 		n.content = c.scope

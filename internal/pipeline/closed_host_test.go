@@ -40,8 +40,8 @@ func hostVersion(p *Pipeline, domain string) string {
 	return version(current.resource)
 }
 
-// refusals are what objects report, but for the reasons.
-func (l *recorder) refusals() []string {
+// nackReports are what objects report, but for the reasons.
+func (l *recorder) nackReports() []string {
 	var found []string
 	for _, said := range l.said {
 		if who, ok := strings.CutPrefix(said, "refuse "); ok {
@@ -99,7 +99,7 @@ spec:
 			if got := hostVersion(p, "*.example"); got != wide {
 				t.Error("another host has changed")
 			}
-			if got := l.refusals(); !slices.Equal(got, c.want) {
+			if got := l.nackReports(); !slices.Equal(got, c.want) {
 				t.Errorf("%q report it, want %q", got, c.want)
 			}
 			// Proxies reject that too. Nothing is left to try, and nothing changes.
@@ -217,7 +217,7 @@ func TestARejectedRouteTableIsReportedByItsListeners(t *testing.T) {
 				Type: xds.RouteTable, Name: "infra/web/80", Version: c.version, Reason: "no such thing",
 			})
 			p.config.step()
-			if got := l.refusals(); !slices.Equal(got, c.want) {
+			if got := l.nackReports(); !slices.Equal(got, c.want) {
 				t.Errorf("reported by %q, want %q", got, c.want)
 			}
 			l.said = nil

@@ -49,8 +49,8 @@ func TestANACKOfAListenerIsReportedByItsPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &recorder{live: true, offers: map[string][]byte{}}
-		out := discardAll()
-		out.Statuses, out.Convergence, out.Peers = l, l, l
+		out, proxies := discardAll(), xds.NewCache()
+		out.Proxies, out.Statuses, out.Convergence, out.Peers = proxies, l, l, l
 		p := New(out, prometheus.NewRegistry(), WithSystemNamespace("gatewright-system"))
 		for _, change := range keys() {
 			p.Put(change)
@@ -63,7 +63,7 @@ func TestANACKOfAListenerIsReportedByItsPolicies(t *testing.T) {
 		if c.nack.Type == xds.Listener {
 			group = ownGroup(ir.ParsePortName(c.nack.Name).Gateway)
 		}
-		c.nack.Origins = out.Proxies.(*xds.Cache).Origins(group, c.nack)
+		c.nack.Origins = proxies.Origins(group, c.nack)
 		p.NACKed(xds.Identity{Group: group}, c.nack)
 		p.config.step()
 		var got []string
@@ -109,8 +109,8 @@ spec: {parentRefs: [{name: gw, sectionName: https}], rules: [{backendRefs: [{nam
 `
 	for _, name := range []string{"infra/cert", "ConfigMap/infra/ca"} {
 		l := &recorder{live: true, offers: map[string][]byte{}}
-		out := discardAll()
-		out.Statuses, out.Convergence, out.Peers = l, l, l
+		out, proxies := discardAll(), xds.NewCache()
+		out.Proxies, out.Statuses, out.Convergence, out.Peers = proxies, l, l, l
 		p := New(out, prometheus.NewRegistry())
 		for _, change := range keys() {
 			p.Put(change)
@@ -119,7 +119,7 @@ spec: {parentRefs: [{name: gw, sectionName: https}], rules: [{backendRefs: [{nam
 		p.Start()
 		l.said = nil
 		nack := xds.NACK{Type: xds.Secret, Name: name, Reason: "no such key"}
-		nack.Origins = out.Proxies.(*xds.Cache).Origins(ownGroup("infra/gw"), nack)
+		nack.Origins = proxies.Origins(ownGroup("infra/gw"), nack)
 		p.NACKed(xds.Identity{Group: ownGroup("infra/gw")}, nack)
 		p.config.step()
 		var got []string

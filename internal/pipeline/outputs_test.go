@@ -45,7 +45,8 @@ func TestAChainThatFailsClosedNeedsNothing(t *testing.T) {
 // TestAListenerNeedsTheAuthoritiesOfItsClients: it does not serve before it has them. Fields of the standard win over policies.
 func TestAListenerNeedsTheAuthoritiesOfItsClients(t *testing.T) {
 	t.Parallel()
-	own, policy := &ir.ClientValidation{Authorities: "own"}, &ir.ClientPolicy{TLS: ir.ClientTLS{Clients: &ir.ClientValidation{Authorities: "policy"}}}
+	own := &ir.ClientValidation{Authorities: "own"}
+	policy := &ir.ClientPolicy{TLS: ir.ClientTLS{Clients: &ir.ClientValidation{Authorities: "policy"}}}
 	for _, c := range []struct {
 		chain ir.Chain
 		want  []string

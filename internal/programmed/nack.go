@@ -55,7 +55,7 @@ func (s *Statuses) Live(kind store.Kind, key, gateway string) bool {
 	return s.tracker.Converged(id, gateway)
 }
 
-// atParent returns the condition of a route at a parent with these listeners. A route that no proxy serves at any of them is not programmed.
+// atParent returns the condition of a route at a parent with these listeners. A route that is served at none of them is not programmed.
 func atParent(r outcome.Rejection, listeners []string, own outcome.Condition) outcome.Condition {
 	var reasons []string
 	for _, id := range listeners {

@@ -62,12 +62,11 @@ func (q *Quarantine) Introduce(changes []xds.Change, states map[xds.GroupID]stri
 		fresh[c.Group].hosts[ir.ParseTableID(c.Table).Host(c.Name)] = struct{}{}
 	}
 	for group, in := range fresh {
-		list := append(q.introduced[group], in)
-		if len(list) > maxIntroductions {
+		q.introduced[group] = append(q.introduced[group], in)
+		if list := q.introduced[group]; len(list) > maxIntroductions {
 			maps.Copy(list[1].hosts, list[0].hosts)
-			list = slices.Delete(list, 0, 1)
+			q.introduced[group] = slices.Delete(list, 0, 1)
 		}
-		q.introduced[group] = list
 	}
 }
 

@@ -236,7 +236,7 @@ func (q *Quarantine) Update(changes []xds.Change) {
 // forgetResource drops the NACK of a resource that has changed. A route table has changed if one of its hosts has, unless the NACK is about
 // what all of them share.
 func (q *Quarantine) forgetResource(change *xds.Change) {
-	switch change.Type { //nolint:exhaustive // the others are by name
+	switch change.Type {
 	case xds.RouteTable, xds.VirtualHost:
 		table := cmp.Or(change.Table, change.Name)
 		shared := NACK{Group: change.Group, Type: xds.RouteTable, Name: table, Version: q.tables.HeaderVersion(ir.ParseTableID(table))}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,12 +14,13 @@ import (
 type insteads struct {
 	*xds.Cache
 	hosts []string
+	last  *xds.Resource
 }
 
 func (i *insteads) Apply(changes []xds.Change) map[xds.GroupID]string {
 	for _, c := range changes {
 		if c.Instead != nil {
-			i.hosts = append(i.hosts, c.Name)
+			i.hosts, i.last = append(i.hosts, c.Name), c.Instead
 		}
 	}
 	return i.Cache.Apply(changes)
@@ -40,6 +40,7 @@ metadata: {namespace: infra, name: web, generation: 1}
 spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
 ---`+routeFor("a", 1, "a.example", "/good"))
 	p.Start()
+	first := hostVersion(p, "a.example")
 	put(t, p, routeFor("a", 2, "a.example", "/new"))
 	p.config.step()
 	before := hostVersion(p, "a.example")
@@ -53,8 +54,19 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 	if !slices.Equal(proxies.hosts, []string{"a.example"}) {
 		t.Errorf("proxies get something instead of %q", proxies.hosts)
 	}
-	if len(l.said) != 1 || !strings.HasPrefix(l.said[0], "refuse HTTPRoute infra/a []: of the proxies of Gateway infra/web, a rejected") {
+	want := "refuse HTTPRoute infra/a []: a proxy of Gateway infra/web rejected (NACK) generation 2: no such thing; generation 1 is served " +
+		"instead, until the route changes at proxy a, and other proxies serve this version; replace those that are outdated"
+	if !slices.Equal(l.said, []string{want}) {
 		t.Errorf("said %q", l.said)
+	}
+	if good := version(proxies.last); good != first {
+		t.Errorf("the proxy gets version %s instead, want %s", good, first)
+	}
+	// It rejects that too.
+	nackDomain(p, "a.example", func(r *xds.NACK) { r.Version = first })
+	p.config.step()
+	if got := version(proxies.last); got != version(closedTranslation(ir.ParseHostID("infra/web/80|a.example")).resource) {
+		t.Errorf("the proxy gets version %s instead of a closed host", got)
 	}
 
 	l.said, l.ready = nil, map[string]bool{}

@@ -52,7 +52,11 @@ type graph struct {
 	// secretUsers finds what needs a secret.
 	secretUsers secretUsers
 
-	budgets  *budgets
+	budgets *budgets
+	// hostInputs is what virtual hosts are made of, and hidingReports has the clusters whose endpoints report their load to proxies alone.
+	hostInputs    route.Hosts
+	hidingReports *store.IndexOf[ir.GatewayBackend, translation]
+
 	hosts    *store.TableOf[ir.HostID, ir.VirtualHost]
 	ports    *store.TableOf[ir.PortID, ir.Port]
 	policies *store.Table[policy.ResolvedBackendTLS]

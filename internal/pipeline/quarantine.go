@@ -6,6 +6,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -78,15 +79,23 @@ func (p *Pipeline) apply(b batch) {
 	p.quarantine.Take(b.offers, b.nacks)
 }
 
-// insteadChanges returns the closed hosts for proxies that reject hosts which others serve.
+// insteadChanges returns what proxies get that reject hosts which others serve.
 func (p *Pipeline) insteadChanges() []xds.Change {
 	var changes []xds.Change
-	p.quarantine.Apart(func(group xds.GroupID, host ir.HostID) {
-		t, _ := p.graph.virtualHosts.Get(nil, host)
+	p.quarantine.Apart(func(group xds.GroupID, id ir.HostID, instead map[string]route.Resolved) string {
+		t, _ := p.graph.virtualHosts.Get(nil, id)
+		substitute := closedTranslation(id)
+		if len(instead) > 0 {
+			in := p.graph.hostInputs
+			in.Instead = instead
+			if other := p.graph.hostTranslation(nil, in.VirtualHost(nil, id)); version(other.resource) != version(t.resource) {
+				substitute = orClosed(id, translation{}, other)
+			}
+		}
 		changes = append(changes, xds.Change{
-			Group: group, Type: xds.VirtualHost, Table: host.Table.String(), Name: host.Domain,
-			Resource: t.resource, Instead: closedTranslation(host).resource,
+			Group: group, Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain, Resource: t.resource, Instead: substitute.resource,
 		})
+		return version(substitute.resource)
 	})
 	return changes
 }

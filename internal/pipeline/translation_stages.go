@@ -71,7 +71,7 @@ func (g *graph) addTranslationStages(byTable *store.IndexOf[ir.TableID, gateway.
 
 // addHostTranslationStage stands behind clusters: what clients see of a response depends on them.
 func (g *graph) addHostTranslationStage() {
-	hiding := store.NewIndexOf(g.clusters.Table, "cluster.hidesReports", func(key string, t translation) []ir.GatewayBackend {
+	g.hidingReports = store.NewIndexOf(g.clusters.Table, "cluster.hidesReports", func(key string, t translation) []ir.GatewayBackend {
 		if !t.hidesReports {
 			return nil
 		}
@@ -86,15 +86,7 @@ func (g *graph) addHostTranslationStage() {
 		sameTranslation,
 		func(v *store.View, id ir.HostID) translation {
 			host, _ := g.hosts.Get(v, id)
-			host = host.HidingReports(func(backend ir.Backend) bool {
-				return hiding.Len(v, ir.GatewayBackend{Gateway: id.Table.Gateway, Backend: backend}) > 0
-			})
-			var invalid []wire.ValidationError
-			t := checked(func() (proto *routev3.VirtualHost) {
-				proto, invalid = routetranslate.VirtualHost(host)
-				return proto
-			})
-			t.invalid = append(invalid, t.invalid...)
+			t := g.hostTranslation(v, host)
 			last, _ := g.virtualHosts.Get(nil, id)
 			return g.orSubstitute(v, id, orClosed(id, last, t))
 		},
@@ -103,6 +95,20 @@ func (g *graph) addHostTranslationStage() {
 			return g.orSubstitute(v, id, orClosed(id, last, translation{}))
 		}),
 	)
+}
+
+// hostTranslation is a host as proxies get it, without a resource if it is not valid.
+func (g *graph) hostTranslation(v *store.View, host ir.VirtualHost) translation {
+	host = host.HidingReports(func(backend ir.Backend) bool {
+		return g.hidingReports.Len(v, ir.GatewayBackend{Gateway: host.Table.Gateway, Backend: backend}) > 0
+	})
+	var invalid []wire.ValidationError
+	t := checked(func() (proto *routev3.VirtualHost) {
+		proto, invalid = routetranslate.VirtualHost(host)
+		return proto
+	})
+	t.invalid = append(invalid, t.invalid...)
+	return t
 }
 
 // orClosed is a host that proxies take. Without one it is what they have, or else one that answers errors.

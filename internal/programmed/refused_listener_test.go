@@ -2,6 +2,7 @@ package programmed
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,11 +44,20 @@ func (noSelectors) Delete(ir.BackendTarget)          {}
 // lastState is a cache that remembers the last state of the group of web.
 type lastState struct {
 	*xds.Cache
+	mu    sync.Mutex
 	state string
+}
+
+func (l *lastState) get() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state
 }
 
 func (l *lastState) Apply(changes []xds.Change) map[xds.GroupID]string {
 	states := l.Cache.Apply(changes)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if state, ok := states[webGroup]; ok {
 		l.state = state
 	}
@@ -108,7 +118,7 @@ func TestARouteIsProgrammedOnlyIfAListenerThatServesItIs(t *testing.T) {
 		expect := func(when string, want map[string]string) {
 			t.Helper()
 			time.Sleep(time.Second)
-			r.Holds(pod("a"), proxies.state)
+			r.Holds(pod("a"), proxies.get())
 			synctest.Wait()
 			for key, states := range want {
 				if got := l.state("shop/" + key); got != states {

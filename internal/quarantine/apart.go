@@ -12,8 +12,9 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// What some proxies of a group reject and others have acknowledged is not replaced: one outdated proxy takes nothing from the others. The
-// proxies that reject it get a closed host, and the routes report them.
+// What some proxies of a group reject and others have acknowledged is not replaced for all: one outdated proxy takes nothing from the others.
+// The proxies that reject it get what would be served otherwise, the last known good version of the route or an error, or else a closed
+// host. The route reports them.
 
 // groupHost is a virtual host at the proxies of a group.
 type groupHost struct {
@@ -24,9 +25,11 @@ type groupHost struct {
 // apartEntry is the version of a virtual host that some proxies reject.
 type apartEntry struct {
 	version string
-	routes  []string
-	// closed reports that they reject a host that is closed for all. Nothing is left to try: they keep what they have.
-	closed bool
+	// routes are those at fault, as `<kind>/<namespace>/<name>`.
+	routes []string
+	// instead is the version that these proxies get, and closed reports that it answers 500 to all requests.
+	instead string
+	closed  bool
 	Report
 }
 
@@ -82,20 +85,58 @@ func (q *Quarantine) acked(at groupHost, but map[string]struct{}) bool {
 	return some
 }
 
-// keepApart takes in a NACK of a host that other proxies have acknowledged, and reports whether it is one.
+// keepApart takes in a NACK of a host that other proxies have acknowledged, and reports whether it is one. A closed host that is rejected
+// is one too: nothing is left to try.
 func (q *Quarantine) keepApart(r NACK, report Report) bool {
-	at := groupHost{r.Group, r.host()}
-	entry := q.apart[at]
-	if entry != nil && entry.version == r.Version {
-		report = entry.With(report)
+	at, reason := groupHost{r.Group, r.host()}, report.Reason
+	entry := &apartEntry{version: r.Version, closed: r.Version == q.tables.ClosedVersion(at.host)}
+	if known := q.apart[at]; known != nil && known.version == r.Version {
+		entry, report = known, known.With(report)
 	}
-	closed := r.Version == q.tables.ClosedVersion(at.host)
-	if !closed && !q.acked(at, report.Pods) {
+	if !entry.closed && (r.Filters || !q.acked(at, report.Pods)) {
 		return false
 	}
-	q.apart[at] = &apartEntry{
-		version: r.Version, routes: strings.FieldsFunc(r.Routes, func(c rune) bool { return c == '\n' }), closed: closed, Report: report,
+	byRoute := r.byRoute()
+	for key := range byRoute {
+		if q.awaitOffer(place{key, at.host.Table.Gateway}) {
+			q.delayed[r] = report
+			return true
+		}
 	}
+	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
+	for _, key := range slices.Sorted(maps.Keys(byRoute)) {
+		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], reason) {
+			entry.closed = true
+		}
+		if !slices.Contains(entry.routes, key) {
+			entry.routes = append(entry.routes, key)
+		}
+	}
+	q.apart[at] = entry
+	return true
+}
+
+// rejectApart puts a route in quarantine for the proxies that reject it. It returns false if they reject a substitute that others take.
+func (q *Quarantine) rejectApart(p place, rules []string, reason string) bool {
+	current, exists := q.tables.Routes.Get(nil, p.route)
+	known := q.routes[p]
+	switch {
+	case !exists:
+		return false
+	case known != nil && current.SameRules(known.rejected):
+		return known.apart
+	}
+	q.quarantineRoute(p, current, routeEntry{rules: rules, reason: reason, apart: true, limited: known == nil && q.full(p.gateway)})
+	return true
+}
+
+// rejectInstead takes in a NACK of what proxies got instead. They get a closed host.
+func (q *Quarantine) rejectInstead(r NACK) bool {
+	entry := q.apart[groupHost{r.Group, r.host()}]
+	if entry == nil || entry.instead == "" || entry.instead != r.Version || entry.version == r.Version {
+		return false
+	}
+	entry.closed = true
 	return true
 }
 
@@ -107,39 +148,64 @@ func (q *Quarantine) releaseApart() {
 	})
 }
 
-// Apart calls visit for each host that some proxies of a group reject as it is, and others serve.
-func (q *Quarantine) Apart(visit func(group xds.GroupID, host ir.HostID)) {
+// Apart calls visit for each host that some proxies of a group reject as it is, and others serve, with what is served at its routes instead.
+// There is nothing for a closed host. It returns the version that these proxies get.
+func (q *Quarantine) Apart(visit func(group xds.GroupID, host ir.HostID, instead map[string]route.Resolved) (version string)) {
 	for at, entry := range q.apart {
-		if q.tables.HostVersion(at.host) == entry.version {
-			visit(at.group, at.host)
+		if q.tables.HostVersion(at.host) != entry.version {
+			continue
+		}
+		var instead map[string]route.Resolved
+		if !entry.closed {
+			instead = q.insteadOf(at.host.Table.Gateway, entry.routes)
+		}
+		entry.instead = visit(at.group, at.host, instead)
+	}
+}
+
+// insteadOf returns what proxies that reject these routes at a Gateway get.
+func (q *Quarantine) insteadOf(gateway string, routes []string) map[string]route.Resolved {
+	instead := map[string]route.Resolved{}
+	for _, key := range routes {
+		if entry := q.routes[place{key, gateway}]; entry != nil && entry.apart {
+			current, _ := q.tables.Routes.Get(nil, key)
+			if instead[key] = entry.instead().On(current, gateway); !hasNeeds(current, instead[key]) {
+				instead[key] = entry.rejected.Closed().On(current, gateway)
+			}
 		}
 	}
+	return instead
+}
+
+// hasNeeds reports whether proxies have the clusters and secrets of a substitute: those of the route as it is.
+func hasNeeds(current, instead route.Resolved) bool {
+	backends, credentials := current.GatewayBackends(), current.GatewayCredentials()
+	return !slices.ContainsFunc(instead.GatewayBackends(), func(b ir.GatewayBackend) bool { return !slices.Contains(backends, b) }) &&
+		!slices.ContainsFunc(instead.GatewayCredentials(), func(s ir.GatewaySecret) bool { return !slices.Contains(credentials, s) })
 }
 
 // noticeApart reports what some proxies reject: the routes at fault, or all of the host if these are not known.
 func (q *Quarantine) noticeApart(add func(Notice)) {
 	for at, entry := range q.apart {
-		if entry.closed {
-			continue
-		}
-		routes := map[string]struct{}{}
-		for _, name := range entry.routes {
-			if kind, key, ok := route.ObjectOf(name); ok {
-				routes[string(kind)+"/"+key] = struct{}{}
-			}
-		}
+		gateway, pods := at.host.Table.Gateway, slices.Sorted(maps.Keys(entry.Pods))
+		where := fmt.Sprintf("at proxy %s, and other proxies serve this version; replace those that are outdated",
+			strings.Join(pods[:min(len(pods), maxPods)], ", "))
+		routes := entry.routes
 		if len(routes) == 0 {
-			for _, key := range q.tables.HostRoutes(at.host) {
-				routes[key] = struct{}{}
-			}
+			routes = q.tables.HostRoutes(at.host)
 		}
-		pods := slices.Sorted(maps.Keys(entry.Pods))
-		for key := range routes {
+		for _, key := range routes {
 			kind, own := store.SplitKindKey(key)
-			add(Notice{Kind: kind, Key: own, Gateway: at.host.Table.Gateway, Message: fmt.Sprintf(
-				"of the proxies of Gateway %s, %s rejected (NACK) it for host %s: %s; others serve it, and these answer 500 to all requests for the "+
-					"host; replace them if their version is outdated, or change the route",
-				at.host.Table.Gateway, strings.Join(pods[:min(len(pods), maxPods)], ", "), at.host.Domain, entry.Reason)})
+			switch known := q.routes[place{key, gateway}]; {
+			case q.hosts[at.host] != nil:
+				// It is closed for all, and reported.
+			case known != nil && known.apart && !entry.closed:
+				q.noticeRoute(add, place{key, gateway}, known, where)
+			default:
+				add(Notice{Kind: kind, Key: own, Gateway: gateway, Message: fmt.Sprintf(
+					"a proxy of Gateway %s rejected (NACK) it for host %s: %s; all requests for the host are answered 500 %s",
+					gateway, at.host.Domain, entry.Reason, where)})
+			}
 		}
 	}
 }

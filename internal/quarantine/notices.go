@@ -23,7 +23,9 @@ type Notice struct {
 // Notices calls add for the routes and listener filters in quarantine, and the objects that they have settings from.
 func (q *Quarantine) Notices(add func(Notice)) {
 	for p, entry := range q.routes {
-		q.noticeRoute(add, p, entry)
+		if !entry.apart {
+			q.noticeRoute(add, p, entry, "")
+		}
 	}
 	q.noticeHosts(add)
 	q.noticeApart(add)
@@ -44,8 +46,8 @@ func (q *Quarantine) Notices(add func(Notice)) {
 func (q *Quarantine) Resources() map[NACK]Report { return maps.Clone(q.resources) }
 
 // noticeRoute reports a route in quarantine. If the route has not changed since it was good, the cause is one of the objects that it has
-// settings from: these report it instead.
-func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
+// settings from: these report it instead. Where names the proxies if others serve the route.
+func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry, where string) {
 	kind, key := store.SplitKindKey(p.route)
 	current, _ := q.tables.Routes.Get(nil, p.route)
 	generation := current.Outcome.Generation
@@ -68,6 +70,9 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
 		instead = "its requests, and all that begin alike, are answered 500 until the route changes"
 	case entry.level() == closedHostnames:
 		instead = "all requests for its hostnames are answered 500 until the route changes"
+	}
+	if where != "" {
+		instead += " " + where
 	}
 	if !elsewhere {
 		add(Notice{Kind: kind, Key: key, Gateway: p.gateway, Message: fmt.Sprintf(

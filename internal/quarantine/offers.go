@@ -46,9 +46,10 @@ type offerContent struct {
 	Floor  level    `json:"floor"`
 	Rules  []string `json:"rules,omitempty"`
 	Reason string   `json:"reason"`
-	// Limited is set for a route whose good version is not served, because its Gateway has too many in quarantine. Policies is set for a host
-	// that is rejected for what its rules share.
+	// Limited is set for a route whose good version is not served, because its Gateway has too many in quarantine, and Apart for one that is
+	// replaced only at the proxies that reject it. Policies is set for a host that is rejected for what its rules share.
 	Limited  bool            `json:"limited,omitempty"`
+	Apart    bool            `json:"apart,omitempty"`
 	Policies bool            `json:"policies,omitempty"`
 	Good     json.RawMessage `json:"good,omitempty"`
 }
@@ -73,7 +74,7 @@ func (o Offer) With(other Offer) Offer {
 	o.content.Floor = max(o.content.Floor, other.content.Floor)
 	o.goodRejected, o.closedRejected = o.goodRejected || other.goodRejected, o.closedRejected || other.closedRejected
 	o.widenedRejected = o.widenedRejected || other.widenedRejected
-	o.content.Limited = o.content.Limited || other.content.Limited
+	o.content.Limited, o.content.Apart = o.content.Limited || other.content.Limited, o.content.Apart && other.content.Apart
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
@@ -119,7 +120,7 @@ func (q *Quarantine) Offer() {
 			continue
 		}
 		entry.offered = true
-		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason, Limited: entry.limited}
+		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason, Limited: entry.limited, Apart: entry.apart}
 		if entry.good != nil {
 			content.Good, _ = entry.good.Encode()
 		}
@@ -186,11 +187,17 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 	entry, fresh := q.routes[p], false
 	if entry == nil || !current.SameRules(entry.rejected) {
 		// The other replica has counted it.
-		q.quarantineRoute(p, current, routeEntry{rules: o.content.Rules, reason: o.content.Reason, limited: o.content.Limited})
+		q.quarantineRoute(p, current, routeEntry{
+			rules: o.content.Rules, reason: o.content.Reason, limited: o.content.Limited, apart: o.content.Apart,
+		})
 		entry, fresh = q.routes[p], true
 	}
 	before, changed := entry.level(), fresh
 	entry.takeLevels(o)
+	if entry.apart && !o.content.Apart {
+		// Where one replica replaces it for all proxies, all do.
+		entry.apart, changed = false, true
+	}
 	if o.content.Limited && !entry.limited {
 		// All replicas serve the good versions of the same routes.
 		entry.limited, entry.good, changed = true, nil, true

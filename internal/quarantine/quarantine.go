@@ -67,8 +67,9 @@ type routeEntry struct {
 	// goodRejected, closedRejected and widenedRejected are set for levels that proxies reject too. A replica without a good version has not
 	// tried one.
 	goodRejected, closedRejected, widenedRejected bool
-	// limited is set for a route beyond the limit of those whose good version is served.
-	limited bool
+	// limited is set for a route beyond the limit of those whose good version is served, and apart for one that only the proxies get which
+	// reject it; see apart.go.
+	limited, apart bool
 	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
 	served  level
 	offered bool
@@ -251,7 +252,7 @@ func (q *Quarantine) forgetResource(change *xds.Change) {
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now.
 func (q *Quarantine) rejectHost(r NACK, report Report) {
 	host, reason := r.host(), report.Reason
-	if q.tables.HostVersion(host) != r.Version || q.keepApart(r, report) {
+	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || q.keepApart(r, report) {
 		return
 	}
 	before := q.unreplaced[host]
@@ -263,12 +264,7 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 	case r.Together && q.flatten(host):
 		// Proxies may accept the same rules in another form.
 	default:
-		byRoute := map[string][]string{}
-		for name := range strings.SplitSeq(r.Routes, "\n") {
-			if kind, key, ok := route.ObjectOf(name); ok {
-				byRoute[string(kind)+"/"+key] = append(byRoute[string(kind)+"/"+key], name)
-			}
-		}
+		byRoute := r.byRoute()
 		for key := range byRoute {
 			if !q.full(gateway) && q.awaitOffer(place{key, gateway}) {
 				q.delayed[r] = report
@@ -280,6 +276,17 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 			q.rejectRoute(place{key, gateway}, byRoute[key], reason)
 		}
 	}
+}
+
+// byRoute returns the names of the rejected rules by route.
+func (r NACK) byRoute() map[string][]string {
+	rules := map[string][]string{}
+	for name := range strings.SplitSeq(r.Routes, "\n") {
+		if kind, key, ok := route.ObjectOf(name); ok {
+			rules[string(kind)+"/"+key] = append(rules[string(kind)+"/"+key], name)
+		}
+	}
+	return rules
 }
 
 // full reports whether a Gateway has reached the limit of routes in quarantine whose good version is served.
@@ -310,6 +317,12 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
 		return
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.rejected) {
+		if known.apart {
+			// No proxy that takes it is left.
+			known.apart = false
+			q.setRoutes(p.route)
+			return
+		}
 		if _, served := current.Instead[p.gateway]; served && known.level() == known.served {
 			known.rejectLevel()
 			q.setRoutes(p.route)
@@ -340,6 +353,8 @@ func (q *Quarantine) setRoutes(key string) {
 	for p, entry := range q.routes {
 		if p.route == key {
 			entry.offered = false
+		}
+		if p.route == key && !entry.apart {
 			copied := *entry
 			all[p.gateway] = &copied
 		}

@@ -202,8 +202,9 @@ func (s *stream) reportCulprits(b *bisection) {
 		key := hostKey{b.table, nack.Name}
 		switch host := s.group.host(key); {
 		case s.group.instead[key].is(nack.Version):
-			// It rejects also what it gets instead, and keeps what it has.
+			// It rejects also what it gets instead, and keeps what it has until there is something else.
 			s.settle(b.typ, b.name, b.version)
+			s.observer.NACKed(s.identity, nack)
 		case host == nil || host.version != nack.Version:
 			s.subscriptions[b.typ].resend(b.name, b.version)
 		default:

@@ -89,8 +89,14 @@ func TestAHostThatIsRejectedInsteadTooHoldsNothingBack(t *testing.T) {
 		state := c.cache.Apply([]xds.Change{bad})[group]
 		p.refuse(p.receive(), "no such thing")
 		answerProbes(t, p)
-		j.expect(t, "holds "+state)
+		j.expect(t, "refused virtual_host t1 b.example []: no such thing", "holds "+state)
 		p.hearsNothing()
+		// There may be something else to try.
+		bad.Instead = host(t, "b.example", " closed").Resource
+		c.cache.Apply([]xds.Change{bad})
+		if got := hostsOf(t, p.take()); got != "b.example closed" {
+			t.Errorf("got hosts %s", got)
+		}
 	})
 }
 

@@ -108,6 +108,9 @@ func (in Hosts) candidates(v *store.View, listener ir.ListenerID, domains []stri
 			}
 			seen[key] = true
 			r, _ := in.Routes.Get(v, key)
+			if instead, replaced := in.Instead[key]; replaced {
+				r = r.With(listener.Gateway, instead)
+			}
 			place := limits.Served
 			if i > 0 {
 				place = r.Repeated(repeats)

@@ -29,10 +29,7 @@ func (t *Tracker) Acked(group xds.GroupID, state string, but map[string]struct{}
 	return some, all
 }
 
-// Ready reports whether a proxy of a group is ready.
-func (t *Tracker) Ready(group xds.GroupID, pod string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	g := t.groups[group]
-	return g != nil && slices.Contains(t.pods(g), pod)
+// Knows reports whether a proxy of a group is connected to a replica. A proxy that starts is not ready yet.
+func (t *Tracker) Knows(group xds.GroupID, pod string) bool {
+	return len(t.sessions.newest(xds.Identity{Group: group, Pod: pod})) > 0
 }

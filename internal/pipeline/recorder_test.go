@@ -19,7 +19,7 @@ import (
 type recorder struct {
 	discard
 	live bool
-	// acked reports that other proxies have acknowledged everything, and ready has the proxies that are.
+	// acked reports that other proxies have acknowledged everything, and ready has the proxies that are connected.
 	acked  bool
 	ready  map[string]bool
 	said   []string
@@ -53,7 +53,7 @@ func (l *recorder) Accept(kind store.Kind, key, _ string) {
 func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (some, all bool) {
 	return l.acked, false
 }
-func (l *recorder) Ready(_ xds.GroupID, pod string) bool { return l.ready[pod] }
+func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }
 func (l *recorder) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
 func (l *recorder) Withdraw(key string)                  { delete(l.offers, key) }

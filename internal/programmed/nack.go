@@ -82,5 +82,5 @@ func (s *Statuses) Acked(group xds.GroupID, state string, but map[string]struct{
 	return s.tracker.Acked(group, state, but)
 }
 
-// Ready reports whether a proxy of a group is ready.
-func (s *Statuses) Ready(group xds.GroupID, pod string) bool { return s.tracker.Ready(group, pod) }
+// Knows reports whether a proxy of a group is connected to a replica.
+func (s *Statuses) Knows(group xds.GroupID, pod string) bool { return s.tracker.Knows(group, pod) }

@@ -143,7 +143,7 @@ func (q *Quarantine) rejectInstead(r NACK) bool {
 // releaseApart forgets hosts that have changed, and those whose proxies are gone.
 func (q *Quarantine) releaseApart() {
 	maps.DeleteFunc(q.apart, func(at groupHost, entry *apartEntry) bool {
-		maps.DeleteFunc(entry.Pods, func(pod string, _ struct{}) bool { return !q.convergence.Ready(at.group, pod) })
+		maps.DeleteFunc(entry.Pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(at.group, pod) })
 		return len(entry.Pods) == 0 || q.tables.HostVersion(at.host) != entry.version
 	})
 }

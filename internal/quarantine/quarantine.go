@@ -158,8 +158,8 @@ type Convergence interface {
 	// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty
 	// state is any.
 	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
-	// Ready reports whether a proxy of a group is ready.
-	Ready(group xds.GroupID, pod string) bool
+	// Knows reports whether a proxy of a group is connected to a replica.
+	Knows(group xds.GroupID, pod string) bool
 }
 
 // Report is what proxies say about what they reject.

@@ -99,8 +99,9 @@ func (c *Cache) Wants(id GroupID, r NACK) bool {
 		host := table.hosts.get(r.Name)
 		return host != nil && host.version == r.Version
 	case RouteTable:
+		// Without a version it is not known whether the cause is still there.
 		table := g.tables[r.Name]
-		return table != nil && table.header != nil && (r.Version == "" || table.header.version == r.Version)
+		return table != nil && table.header != nil && table.header.version == r.Version
 	case Cluster, Listener, Secret:
 		n := g.resources[r.Type][r.Name]
 		return n != nil && n.Version() == r.Version

@@ -12,7 +12,7 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// What some proxies of a group reject and others have acknowledged is not replaced for all: one outdated proxy takes nothing from the others.
+// What some proxies of a group reject and others have acknowledged is not replaced for all: one outdated proxy takes nothing from others.
 // The proxies that reject it get what would be served otherwise, the last known good version of the route or an error, or else a closed
 // host. The route reports them.
 
@@ -148,8 +148,8 @@ func (q *Quarantine) releaseApart() {
 	})
 }
 
-// Apart calls visit for each host that some proxies of a group reject as it is, and others serve, with what is served at its routes instead.
-// There is nothing for a closed host. It returns the version that these proxies get.
+// Apart calls visit for each host that some proxies of a group reject as it is, and others serve, with what is served instead at its
+// routes. There is nothing for a closed host. It returns the version that these proxies get.
 func (q *Quarantine) Apart(visit func(group xds.GroupID, host ir.HostID, instead map[string]route.Resolved) (version string)) {
 	for at, entry := range q.apart {
 		if q.tables.HostVersion(at.host) != entry.version {

@@ -142,7 +142,9 @@ func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 			tables = append(tables, chain.RouteTable.String())
 		}
 		secrets = append(secrets, chain.Certificates...)
-		if clients := cmp.Or(chain.Clients, chain.Client().TLS.Clients); clients != nil && clients.Authorities != "" {
+		clients := cmp.Or(chain.Clients, chain.Client().TLS.Clients)
+		// Without a certificate it closes connections.
+		if len(chain.Certificates) > 0 && clients != nil && clients.Authorities != "" {
 			secrets = append(secrets, clients.Authorities)
 		}
 	}

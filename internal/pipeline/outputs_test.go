@@ -55,6 +55,7 @@ func TestAListenerNeedsTheAuthoritiesOfItsClients(t *testing.T) {
 		{ir.Chain{Certificates: []string{"a"}, Policy: policy}, []string{"a", "policy"}},
 		{ir.Chain{Certificates: []string{"a"}, Clients: own, Policy: policy}, []string{"a", "own"}},
 		{ir.Chain{Certificates: []string{"a"}, Clients: &ir.ClientValidation{Optional: true}}, []string{"a"}},
+		{ir.Chain{Clients: own, Policy: policy}, nil},
 	} {
 		if _, got, _ := listenerNeeds(ir.Port{Chains: []ir.Chain{c.chain}}); !slices.Equal(got, c.want) {
 			t.Errorf("%+v needs secrets %q, want %q", c.chain, got, c.want)

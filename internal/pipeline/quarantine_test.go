@@ -477,11 +477,10 @@ spec:
 	if got := filters(); got != good {
 		t.Errorf("the filter is %s, was %s", got, good)
 	}
-	l.recorded(
-		t,
-		"refuse Gateway infra/web [http]: a proxy of Gateway infra/web rejected (NACK) the filters of the listener: no such thing; those from "+
-			"before are served until they change",
-	)
+	slices.Sort(l.said)
+	const rejected = "a proxy of Gateway infra/web rejected (NACK) the filters of the listener: no such thing; those from " +
+		"before are served until they change"
+	l.recorded(t, "refuse Gateway infra/web [http]: "+rejected, "refuse HTTPRoute infra/r [http]: "+notProgrammed(rejected))
 	put(t, p, edge(4, "/better"))
 	p.config.step()
 	if got := filters(); got == good {
@@ -567,8 +566,10 @@ func TestARefusedResourceIsTracedToItsObjects(t *testing.T) {
 	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Listener, Name: "infra/web/80", Reason: "no such port"})
 	p.config.step()
 	slices.Sort(l.said)
-	l.recorded(t, "refuse Gateway infra/web [http]: a proxy rejected (NACK) listener infra/web/80: no such port",
-		"refuse HTTPRoute infra/r []: a proxy rejected (NACK) backend "+name+": no such thing")
+	const rejected = "a proxy rejected (NACK) listener infra/web/80: no such port"
+	l.recorded(t, "refuse Gateway infra/web [http]: "+rejected,
+		"refuse HTTPRoute infra/r []: a proxy rejected (NACK) backend "+name+": no such thing",
+		"refuse HTTPRoute infra/r [http]: "+notProgrammed(rejected))
 	put(t, p, `
 kind: Gateway
 metadata: {namespace: infra, name: web, generation: 2}

@@ -147,8 +147,11 @@ func (q *Quarantine) ForgetGood() {
 func (q *Quarantine) release() {
 	for p, entry := range q.routes {
 		current, _ := q.tables.Routes.Get(nil, p.route)
-		if _, replaced := current.Instead[p.gateway]; replaced {
+		if _, replaced := current.Instead[p.gateway]; replaced && !entry.apart {
 			entry.served = entry.level()
+			continue
+		}
+		if entry.apart && !q.gone(p) && current.SameRules(entry.rejected) {
 			continue
 		}
 		q.remove(p, entry)
@@ -160,6 +163,7 @@ func (q *Quarantine) release() {
 			q.withdraw(filtersKey(key), digestOf(entry.rejected))
 		}
 	}
+	q.releaseHosts()
 	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
 		if !q.tables.Hosts.Has(key) {
 			q.tables.Substitutes.FlatHosts.Delete(key)

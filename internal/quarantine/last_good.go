@@ -173,7 +173,7 @@ func (q *Quarantine) release() {
 
 // remove takes a route out of quarantine.
 func (q *Quarantine) remove(p place, entry *routeEntry) {
-	delete(q.routes, p)
+	q.index(p, nil)
 	q.setRoutes(p.route)
 	q.withdraw(p.offerKey(), digestOf(entry.rejected.Rules))
 }

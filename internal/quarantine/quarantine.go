@@ -129,8 +129,11 @@ type Quarantine struct {
 	// lastGood is the last live version of a route while a newer one is not acknowledged, lastGoodFilters the same for listeners.
 	lastGood        map[place]route.Resolved
 	lastGoodFilters map[ir.ListenerID][]ir.ListenerFilter
-	routes          map[place]*routeEntry
-	filters         map[ir.ListenerID]*FilterSubstitute
+	// routes are those in quarantine. byRoute has them by route and Gateway, and counts is their number at each Gateway.
+	routes  map[place]*routeEntry
+	byRoute map[string]map[string]*routeEntry
+	counts  map[string]int
+	filters map[ir.ListenerID]*FilterSubstitute
 	// hosts are closed, and unreplaced those that proxies reject and that this step is to replace.
 	hosts      map[ir.HostID]*hostEntry
 	unreplaced map[ir.HostID]*hostEntry
@@ -186,7 +189,7 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 	return &Quarantine{
 		tables: tables, convergence: convergence, peers: peers, again: again,
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
-		routes: map[place]*routeEntry{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
+		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[string]int{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
 		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
 		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
@@ -320,14 +323,29 @@ func (r NACK) byRoute() map[string][]string {
 }
 
 // full reports whether a Gateway has reached the limit of routes in quarantine whose good version is served.
-func (q *Quarantine) full(gateway string) bool {
-	count := 0
-	for p := range q.routes {
-		if p.gateway == gateway {
-			count++
-		}
+func (q *Quarantine) full(gateway string) bool { return q.counts[gateway] >= maxQuarantined }
+
+// index records the entry of a route at a Gateway, nil for none.
+func (q *Quarantine) index(p place, entry *routeEntry) {
+	if q.routes[p] != nil {
+		delete(q.routes, p)
+		delete(q.byRoute[p.route], p.gateway)
+		q.counts[p.gateway]--
 	}
-	return count >= maxQuarantined
+	if entry != nil {
+		q.routes[p] = entry
+		if q.byRoute[p.route] == nil {
+			q.byRoute[p.route] = map[string]*routeEntry{}
+		}
+		q.byRoute[p.route][p.gateway] = entry
+		q.counts[p.gateway]++
+	}
+	if len(q.byRoute[p.route]) == 0 {
+		delete(q.byRoute, p.route)
+	}
+	if q.counts[p.gateway] == 0 {
+		delete(q.counts, p.gateway)
+	}
 }
 
 // flatten sends the rules of a host as a list. It reports whether they were a tree before.
@@ -370,7 +388,7 @@ func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh rout
 	if good, ok := q.lastGood[p]; ok && !entry.limited && good.Replaces(entry.rejected) {
 		entry.good = &good
 	}
-	q.routes[p] = entry
+	q.index(p, entry)
 	if _, waited := q.waitUntil[p]; !waited {
 		q.waitUntil[p] = time.Now()
 	}
@@ -380,13 +398,11 @@ func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh rout
 // setRoutes updates the table that stages read.
 func (q *Quarantine) setRoutes(key string) {
 	all := RouteSubstitutes{}
-	for p, entry := range q.routes {
-		if p.route == key {
-			entry.offered = false
-		}
-		if p.route == key && !entry.apart {
+	for gateway, entry := range q.byRoute[key] {
+		entry.offered = false
+		if !entry.apart {
 			copied := *entry
-			all[p.gateway] = &copied
+			all[gateway] = &copied
 		}
 	}
 	if len(all) == 0 {

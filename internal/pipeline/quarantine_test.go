@@ -73,7 +73,7 @@ func TestARefusedRouteThatWasNeverLiveIsClosedAndThenItsHostnames(t *testing.T) 
 	p.config.step()
 	l.recorded(t, "route infra/r generation 1",
 		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; "+
-			"all requests for its hostnames are answered 500 until the route changes")
+			"all requests for its hostnames that no route of another namespace takes are answered 500 until the route changes")
 	l.serves(t, p, "infra/web", "/ 500")
 }
 
@@ -88,6 +88,61 @@ func TestARefusedMatchIsWidened(t *testing.T) {
 		nackHost(p, "infra/web", nil)
 		p.config.step()
 		l.serves(t, p, "infra/web", want)
+	}
+}
+
+// TestARouteBeyondALimitIsWidenedWhileItIs has proxies refuse the errors of a route that a Gateway has no room for.
+func TestARouteBeyondALimitIsWidenedWhileItIs(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	p.graph.objects.Limits.Routes = 1
+	put(t, p, strings.Replace(aRoute(1, "/first"), "name: r,", "name: a,", 1))
+	put(t, p, strings.Replace(aRoute(1, `"/a/b.*"`), "{path: {", "{path: {type: RegularExpression, ", 1))
+	p.config.step()
+	rejected := func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/r/0/0"} }
+	if r, _ := p.graph.routes.Get(nil, "HTTPRoute/infra/r"); len(r.GatewayBackends()) > 0 {
+		t.Errorf("a route without room needs %v", r.GatewayBackends())
+	}
+	nackHost(p, "infra/web", rejected)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first", "/a 500")
+	nackHost(p, "infra/web", rejected)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first 500", "/ 500")
+
+	p.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/a"})
+	p.config.step()
+	p.config.step()
+	l.serves(t, p, "infra/web", "/a/b.*")
+	if size := p.quarantine.Size(); size.Routes > 0 || len(l.offers) > 0 {
+		t.Errorf("left are %v, offers %v", size, l.offers)
+	}
+}
+
+// TestALimitIsNotTakenForQuarantine has a route change while a Gateway has no room for it.
+func TestALimitIsNotTakenForQuarantine(t *testing.T) {
+	t.Parallel()
+	l := &recorder{live: true}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/good"))
+	p.config.step()
+	put(t, p, aRoute(2, "/bad"))
+	p.config.step()
+	l.live = false
+	nackHost(p, "infra/web", nil)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/good")
+
+	p.graph.objects.Limits.Routes = 1
+	put(t, p, strings.Replace(aRoute(1, "/first"), "name: r,", "name: a,", 1))
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first", "/bad 500")
+	put(t, p, aRoute(3, "/other"))
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first", "/other 500")
+	if size := p.quarantine.Size(); size.Routes > 0 {
+		t.Errorf("left are %v", size)
 	}
 }
 

@@ -126,7 +126,9 @@ func (q *Quarantine) rejectApart(p place, rules []string, reason string) bool {
 	case known != nil && current.SameRules(known.rejected):
 		return known.apart
 	}
-	q.quarantineRoute(p, current, routeEntry{rules: rules, reason: reason, apart: true, limited: known == nil && q.full(p.gateway)})
+	q.quarantineRoute(p, current, routeEntry{
+		rules: rules, reason: reason, apart: true, limited: known == nil && q.full(p.gateway), beyond: current.Instead[p.gateway].BeyondLimit,
+	})
 	return true
 }
 
@@ -169,7 +171,10 @@ func (q *Quarantine) insteadOf(gateway string, routes []string) map[string]route
 	for _, key := range routes {
 		if entry := q.routes[place{key, gateway}]; entry != nil && entry.apart {
 			current, _ := q.tables.Routes.Get(nil, key)
-			if instead[key] = entry.instead().On(current, gateway); !hasNeeds(current, instead[key]) {
+			if !entry.applies(current.Instead[gateway].BeyondLimit) {
+				// It answers errors, which are rejected.
+				instead[key] = entry.rejected.Widened().On(current, gateway)
+			} else if instead[key] = entry.instead().On(current, gateway); !hasNeeds(current, instead[key]) {
 				instead[key] = entry.rejected.Closed().On(current, gateway)
 			}
 		}

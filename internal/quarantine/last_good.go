@@ -147,14 +147,13 @@ func (q *Quarantine) ForgetGood() {
 func (q *Quarantine) release() {
 	for p, entry := range q.routes {
 		current, _ := q.tables.Routes.Get(nil, p.route)
-		if _, replaced := current.Instead[p.gateway]; replaced && !entry.apart {
+		if q.gone(p) || !current.SameRules(entry.rejected) || entry.beyond && !current.Instead[p.gateway].BeyondLimit {
+			q.remove(p, entry)
+			continue
+		}
+		if !entry.apart && entry.applies(current.Instead[p.gateway].BeyondLimit) {
 			entry.served = entry.level()
-			continue
 		}
-		if entry.apart && !q.gone(p) && current.SameRules(entry.rejected) {
-			continue
-		}
-		q.remove(p, entry)
 	}
 	for key, entry := range q.filters {
 		if !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {

@@ -23,7 +23,7 @@ type Notice struct {
 // Notices calls add for the routes and listener filters in quarantine, and the objects that they have settings from.
 func (q *Quarantine) Notices(add func(Notice)) {
 	for p, entry := range q.routes {
-		if !entry.apart {
+		if current, _ := q.tables.Routes.Get(nil, p.route); !entry.apart && entry.applies(current.Instead[p.gateway].BeyondLimit) {
 			q.noticeRoute(add, p, entry, "")
 		}
 	}
@@ -69,7 +69,7 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry, w
 	case entry.level() == widened:
 		instead = "its requests, and all that begin alike, are answered 500 until the route changes"
 	case entry.level() == closedHostnames:
-		instead = "all requests for its hostnames are answered 500 until the route changes"
+		instead = "all requests for its hostnames that no route of another namespace takes are answered 500 until the route changes"
 	}
 	if where != "" {
 		instead += " " + where

@@ -116,7 +116,8 @@ func (q *routeEntry) floor() level {
 // Offer offers what is in quarantine here to other replicas.
 func (q *Quarantine) Offer() {
 	for p, entry := range q.routes {
-		if entry.offered {
+		if entry.offered || entry.beyond {
+			// What a limit closes is tried again when it is lifted. Other replicas have the same NACKs.
 			continue
 		}
 		entry.offered = true

@@ -70,12 +70,18 @@ type routeEntry struct {
 	// limited is set for a route beyond the limit of those whose good version is served, and apart for one that only the proxies get which
 	// reject it; see apart.go.
 	limited, apart bool
+	// beyond is set if proxies rejected the errors that a route beyond a limit answers. It is tried as it is when there is room for it.
+	beyond bool
 	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
 	served  level
 	offered bool
 	rules   []string
 	reason  string
 }
+
+// applies reports whether the level replaces what is served. A route beyond a limit answers errors already, whatever was good: it is
+// replaced only if proxies reject these.
+func (q *routeEntry) applies(beyondLimit bool) bool { return !beyondLimit || q.level() >= widened }
 
 // level returns what proxies serve.
 func (q *routeEntry) level() level {
@@ -90,6 +96,9 @@ func (q *routeEntry) level() level {
 		return closedHostnames
 	}
 }
+
+// rejectErrors records that proxies reject the errors that a route beyond a limit answers.
+func (q *routeEntry) rejectErrors() { q.beyond, q.goodRejected, q.closedRejected = true, true, true }
 
 // rejectLevel records that proxies reject the present level too.
 func (q *routeEntry) rejectLevel() {
@@ -371,13 +380,19 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
 			q.setRoutes(p.route)
 			return
 		}
-		if _, served := current.Instead[p.gateway]; served && known.level() == known.served {
+		switch instead, replaced := current.Instead[p.gateway]; {
+		case !known.applies(instead.BeyondLimit):
+			known.rejectErrors()
+			q.setRoutes(p.route)
+		case replaced && known.level() == known.served:
 			known.rejectLevel()
 			q.setRoutes(p.route)
 		}
 		return
 	}
-	q.quarantineRoute(p, current, routeEntry{rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway)})
+	q.quarantineRoute(p, current, routeEntry{
+		rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway), beyond: current.Instead[p.gateway].BeyondLimit,
+	})
 }
 
 // quarantineRoute puts a route in quarantine, with the rules, the reason and the limit of an entry.
@@ -385,6 +400,9 @@ func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh rout
 	current.Instead = nil
 	entry := &fresh
 	entry.rejected = current.Part(p.gateway)
+	if entry.beyond {
+		entry.rejectErrors()
+	}
 	if good, ok := q.lastGood[p]; ok && !entry.limited && good.Replaces(entry.rejected) {
 		entry.good = &good
 	}

@@ -64,10 +64,11 @@ type RouteSubstitutes map[string]*routeEntry
 // Apply replaces the rules of a route at the Gateways whose proxies reject them.
 func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
-		// Beyond a limit the route answers errors, whatever was good.
-		_, closed := r.Instead[gateway]
-		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && (!closed || q.level() != lastGood) {
-			r = r.With(gateway, q.instead().On(r, gateway))
+		beyond := r.Instead[gateway].BeyondLimit
+		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && q.applies(beyond) {
+			instead := q.instead().On(r, gateway)
+			instead.BeyondLimit = beyond
+			r = r.With(gateway, instead)
 		}
 	}
 	return r

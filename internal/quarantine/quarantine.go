@@ -198,7 +198,8 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 	return &Quarantine{
 		tables: tables, convergence: convergence, peers: peers, again: again,
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
-		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[string]int{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
+		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[string]int{},
+		filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
 		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
 		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},

@@ -121,6 +121,80 @@ spec:
 	}
 }
 
+// TestAHostWithoutASubstituteIsClosedForAllNamespaces has proxies reject every version of a route. Up to the last one, routes of another
+// namespace go on.
+func TestAHostWithoutASubstituteIsClosedForAllNamespaces(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	put(t, p, `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 2}
+spec:
+  gatewayClassName: gatewright
+  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+kind: HTTPRoute
+metadata: {namespace: other, name: b, generation: 1}
+spec:
+  parentRefs: [{namespace: infra, name: web}]
+  hostnames: ["a.example"]
+  rules: [{matches: [{path: {value: /b}}], filters: [{type: RequestRedirect, requestRedirect: {port: 81}}]}]
+---`+routeFor("a", 1, "a.example", "/a"))
+	p.config.step()
+	for _, want := range []string{"/a fails, /b", "/b, / fails", "closed"} {
+		nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+		p.config.step()
+		p.config.step()
+		host, _ := p.graph.hosts.Get(nil, ir.ParseTableID("infra/web/80").Host("a.example"))
+		var rules []string
+		for _, rule := range host.Rules {
+			if rules = append(rules, rule.Match.Path.Value); rule.Fail != nil {
+				rules[len(rules)-1] += " fails"
+			}
+		}
+		got := strings.Join(rules, ", ")
+		if hostVersion(p, "a.example") == "closed" {
+			got = "closed"
+		}
+		if got != want {
+			t.Errorf("the host is %s, want %s", got, want)
+		}
+	}
+}
+
+// TestAClosedHostIsTriedAgainWithAnotherCluster has proxies reject a host for a policy on the Gateway, and a cluster that may be the cause.
+func TestAClosedHostIsTriedAgainWithAnotherCluster(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	put(t, p, routeFor("a", 1, "a.example", "/"))
+	p.config.step()
+	rejected := hostVersion(p, "a.example")
+	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Cluster, Name: "infra/v1/80", Reason: "no such thing"})
+	nackDomain(p, "a.example", func(r *xds.NACK) { r.Filters = true })
+	p.config.step()
+	p.config.step()
+	if got := hostVersion(p, "a.example"); got != "closed" {
+		t.Errorf("the host has version %s", got)
+	}
+	for key, content := range l.offers {
+		p.Offered("other", key, rejected, content)
+	}
+	put(t, p, `
+kind: XBackendTrafficPolicy
+metadata: {namespace: infra, name: budget, generation: 1}
+spec:
+  targetRefs: [{group: "", kind: Service, name: v1}]
+  retryConstraint: {budget: {percent: 30}}
+`)
+	p.config.step()
+	p.config.step()
+	if got := hostVersion(p, "a.example"); got != rejected || p.quarantine.Size().Hosts > 0 {
+		t.Errorf("the host has version %s, want %s", got, rejected)
+	}
+}
+
 // TestEveryNACKBetweenTwoStepsCounts has proxies reject more hosts at once than have their details kept. A proxy does not repeat a NACK.
 func TestEveryNACKBetweenTwoStepsCounts(t *testing.T) {
 	t.Parallel()

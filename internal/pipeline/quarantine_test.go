@@ -656,6 +656,9 @@ func TestARouteWhoseClusterIsRefusedIsTriedAgainWithAnotherCluster(t *testing.T)
 	if !slices.Contains(p.graph.clusters.Keys(nil), bad) {
 		t.Errorf("the clusters are %v", p.graph.clusters.Keys(nil))
 	}
+	// Another replica has the same in quarantine.
+	const route = "HTTPRoute/infra/r"
+	p.Offered("other", route+"@infra/web", p.quarantine.RejectedDigest(route, "infra/web"), l.offers[route+"@infra/web"])
 	p.config.step()
 	l.serves(t, p, "infra/web", "/good")
 	put(t, p, `

@@ -267,29 +267,22 @@ func (q *Quarantine) forgetResource(change *xds.Change) {
 }
 
 // retryUsers takes what uses a rejected cluster which has changed out of quarantine: the cluster may be the cause. These are routes, and
-// hosts that are closed for a policy above their routes. What other replicas offer of them is from before the change. Where other proxies
-// serve a route, those that reject it keep what they have instead.
+// hosts that are closed for a policy above their routes. Where other proxies serve a route, those that reject it keep what they have
+// instead.
 func (q *Quarantine) retryUsers(cluster string) {
 	for p, entry := range q.routes {
 		users := entry.rejected.GatewayBackends()
 		if !entry.apart && slices.ContainsFunc(users, func(user ir.GatewayBackend) bool { return user.Backend.String() == cluster }) {
 			q.remove(p, entry)
-			q.forgetOffers(p.offerKey())
 			q.again()
 		}
 	}
 	for host, entry := range q.hosts {
 		if entry.policies {
 			q.openHost(host, entry)
-			q.forgetOffers(hostKey(host))
 			q.again()
 		}
 	}
-}
-
-// forgetOffers drops what other replicas offer under a key.
-func (q *Quarantine) forgetOffers(key string) {
-	maps.DeleteFunc(q.offers, func(id OfferID, _ Offer) bool { return id.Key == key })
 }
 
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now.

@@ -96,7 +96,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 	server.ServeRateLimits(xds.GroupID(ir.RateLimitService), limits.Serve)
 	peerClient := peers.NewClient(peers.Options{
 		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.tracker,
-		Wants: p.proxies.Wants, NACKed: p.pipeline.NACKed, Offered: p.pipeline.Offered, Node: o.Instance, Log: log,
+		Wants: p.proxies.Wants, NACKed: p.peerNACKed, Offered: p.pipeline.Offered, Node: o.Instance, Log: log,
 	})
 	p.replicas = &replicas{namespace: o.Namespace, peerClient: peerClient, slices: map[string][]string{}}
 

@@ -60,6 +60,12 @@ func (o observer) NACKed(proxy xds.Identity, r xds.NACK) {
 	o.peerServer.NACKed(proxy, r)
 }
 
+// peerNACKed takes in a NACK that a proxy has sent to another replica. This one serves the same content.
+func (p *replica) peerNACKed(proxy xds.Identity, r xds.NACK) {
+	r.Origins = p.proxies.Origins(proxy.Group, r)
+	p.pipeline.NACKed(proxy, r)
+}
+
 // dialPeer returns a way to connect to another replica: by the certificate that all of them have, and the token of their common
 // ServiceAccount.
 func dialPeer(source *authority.Source, settings render.Settings, tokenFile string) func(address string) (*grpc.ClientConn, error) {

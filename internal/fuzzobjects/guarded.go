@@ -9,12 +9,20 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/class"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
 // AuthServers are the Services that guarded rules and listeners ask, in each namespace of [Generator.Guarded].
 var AuthServers = []gwv1.ObjectName{"auth1", "auth2"}
+
+// AskedHosts, AskedPaths and AskedHeaders are of requests that the rules of [Generator.Guarded] match, or just do not.
+var (
+	AskedHosts   = []string{"a.example.com", "b.example.com", "x.b.example.com", "x.example.com", "other.org", "x.org"}
+	AskedPaths   = []string{"/", "/a", "/a/b", "/a/x", "/admin", "/admin/x", "/z", "/zzz", "/else"}
+	AskedHeaders = [][]ir.Header{nil, {{Name: "x-a", Value: "1"}}, {{Name: "cookie", Value: "role=staff"}}}
+)
 
 var (
 	guardedPaths = []string{"/", "/a", "/a/b", "/admin", "/admin/x", "/z"}

@@ -90,6 +90,13 @@ func (p PortID) String() string { return p.Gateway + keySeparator + p.Port }
 // ListenerName is the name of the Envoy listener: `<gateway>/<port>`.
 func (p PortID) ListenerName() string { return p.Gateway + "/" + p.Port }
 
+// ParsePortName is the inverse of [PortID.ListenerName].
+func ParsePortName(s string) PortID {
+	namespace, rest, _ := strings.Cut(s, "/")
+	name, port, _ := strings.Cut(rest, "/")
+	return PortID{Gateway: Name{Namespace: namespace, Name: name}.String(), Port: port}
+}
+
 // OfQUIC is the port of the same number at which HTTP/3 is served beside this TCP port.
 func (p PortID) OfQUIC() PortID { return PortID{Gateway: p.Gateway, Port: p.Port + datagrams} }
 

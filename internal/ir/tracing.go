@@ -15,6 +15,8 @@ type Tracing struct {
 	FollowParent bool
 	ParentRate   Fraction
 	Attributes   []SpanAttribute
+	// Origin is the policy that decides, zero if it is the parameters of the Gateway.
+	Origin ObjectRef `json:"-"`
 }
 
 // Fraction is a share of a whole.

@@ -134,9 +134,23 @@ type PolicySummary struct {
 type Parent struct {
 	Ref ParentRef
 	// Gateway is `namespace/name` of the one whose proxies serve a route there, empty if none do.
-	Gateway    string
+	Gateway string
+	// Listeners are the IDs of the listeners of that Gateway that take a route there and can be served.
+	Listeners  []string `json:"-"`
 	Conditions []Condition
 }
+
+// Rejection is what proxies of a Gateway reject of an object.
+type Rejection struct {
+	// Message is about the whole object, empty if they reject only listeners.
+	Message string
+	// Listeners has what is to be said of each listener: by name for those that a Gateway or ListenerSet has, by ID for those that a route
+	// attaches to.
+	Listeners map[string]string
+}
+
+// IsZero reports whether they reject nothing.
+func (r Rejection) IsZero() bool { return r.Message == "" && len(r.Listeners) == 0 }
 
 // ParentRef repeats a route's reference to its parent, as written, or names a policy's ancestor; nil is a field that was not written.
 type ParentRef struct {

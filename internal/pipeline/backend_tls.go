@@ -60,8 +60,8 @@ func (g *graph) addBackendTLSStages(backends backendSources) (byAuthorities, byC
 		}, closedOnPanic)
 	g.tls.byGateway = memo.DeriveOf(g.memo, stageGatewayTLS, ir.ParseGatewayBackend, backends.byUser, deepEqual[*ir.BackendTLS],
 		g.gatewayTLS, closedOnPanic)
-	byAuthorities = store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byAuthorities", neededAuthorities)
-	byCertificate = store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byCertificate", neededCertificates)
+	g.secretUsers.authorities = store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byAuthorities", neededAuthorities)
+	g.secretUsers.certificates = store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byCertificate", neededCertificates)
 	byMissing := store.NewIndex(g.routes, "route.byMissingService", func(_ string, r route.Resolved) []string { return r.MissingServices() })
 	byServicePort := store.NewIndexOf(g.tls.byGateway.Table, "backend TLS.byServicePort", securableEndpoints)
 
@@ -85,7 +85,7 @@ func (g *graph) addBackendTLSStages(backends backendSources) (byAuthorities, byC
 			return inputs.BackendTLSStatus(v, policy.Users{OfPort: users, OfMissing: missing}, key)
 		})
 	g.addPolicies(store.BackendTLSPolicy, outcomes, stagePolicy, stagePolicyStatus)
-	return byAuthorities, byCertificate
+	return g.secretUsers.authorities, g.secretUsers.certificates
 }
 
 // askedTLS is what a Backend, an XBackend or an InferencePool asks for itself, or policies do for a Service or a ServiceImport.

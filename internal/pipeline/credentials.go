@@ -16,14 +16,14 @@ const stageCredential = "translate credential"
 
 // addCredentialStage adds the stage that makes the secrets of policies, which are kept apart from routes.
 func (g *graph) addCredentialStage() {
-	byRoute := store.NewIndexOf(g.routes, "route.byCredential", func(_ string, r route.Resolved) []ir.GatewaySecret {
+	g.secretUsers.routes = store.NewIndexOf(g.routes, "route.byCredential", func(_ string, r route.Resolved) []ir.GatewaySecret {
 		return r.GatewayCredentials()
 	})
-	byListener := store.NewIndexOf(g.inherited.listeners.Table, "listener policies.byCredential",
+	g.secretUsers.layers = store.NewIndexOf(g.inherited.listeners.Table, "listener policies.byCredential",
 		func(key string, l *inherit.Layer) []ir.GatewaySecret {
 			return secretsOf(ir.ParseListenerID(key).Gateway, l.Needs().Credentials())
 		})
-	sources := typed[ir.GatewaySecret](byRoute, byListener)
+	sources := typed[ir.GatewaySecret](g.secretUsers.routes, g.secretUsers.layers)
 	g.credentials = memo.DeriveOf(g.memo, stageCredential, ir.ParseGatewaySecret, sources, sameTranslation,
 		func(v *store.View, id ir.GatewaySecret) translation {
 			credential, ok := refs.Credential(v, g.objects, id.Secret)

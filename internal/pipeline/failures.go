@@ -208,5 +208,5 @@ func (g *graph) noticeInvalid(all notices, what resourceID, rule, message string
 		g.noticeHost(all, ir.ParseTableID(what.table).Host(what.name), rule, message)
 		return
 	}
-	g.noticeResource(all, what, message)
+	g.noticeResource(all, what, g.originsOf(what), message)
 }

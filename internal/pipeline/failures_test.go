@@ -40,8 +40,8 @@ func (w *witness) SetRoute(kind store.Kind, key string, o outcome.Route) {
 	w.note(string(kind), key, all)
 }
 
-func (w *witness) Reject(kind store.Kind, key, _ string, _ []string, reason string) {
-	if strings.Contains(reason, "Gatewright failed to process this") {
+func (w *witness) Reject(kind store.Kind, key, _ string, r outcome.Rejection) {
+	if strings.Contains(r.Message, "Gatewright failed to process this") {
 		w.broken[string(kind)+" "+key] = true
 	}
 }

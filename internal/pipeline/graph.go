@@ -43,13 +43,21 @@ type graph struct {
 	tableListeners *store.TableOf[ir.TableID, []gateway.ParentListener]
 	// substitutes are what proxies serve instead of what they reject.
 	substitutes quarantine.Substitutes
-	// byVirtualHost finds the routes of a virtual host, byBackend those that use a backend, and byGatewayBackend those that use it at a
-	// Gateway.
+	// byVirtualHost finds the routes of a virtual host, byListener those of a listener, byBackend those that use a backend, and
+	// byGatewayBackend those that use it at a Gateway.
 	byVirtualHost    *store.IndexOf[ir.HostID, route.Resolved]
+	byListener       *store.IndexOf[ir.ListenerID, route.Resolved]
 	byBackend        *store.IndexOf[ir.Backend, route.Resolved]
 	byGatewayBackend *store.IndexOf[ir.GatewayBackend, route.Resolved]
 
-	budgets  *budgets
+	// secretUsers finds what needs a secret.
+	secretUsers secretUsers
+
+	budgets *budgets
+	// hostInputs is what virtual hosts are made of, and hidingReports has the clusters whose endpoints report their load to proxies alone.
+	hostInputs    route.Hosts
+	hidingReports *store.IndexOf[ir.GatewayBackend, translation]
+
 	hosts    *store.TableOf[ir.HostID, ir.VirtualHost]
 	ports    *store.TableOf[ir.PortID, ir.Port]
 	policies *store.Table[policy.ResolvedBackendTLS]
@@ -162,6 +170,7 @@ func newGraph(options ...memo.Option) *graph {
 	inputs := route.Inputs{Objects: g.objects, Parents: parents, Defaults: byScope, Policies: g.inherited.routes, Size: routetranslate.Size}
 	g.routes = g.addConflictStages(routes, g.addRouteStage(routes, inputs))
 	byListener := store.NewIndexOf(g.routes, "route.byListener", func(_ string, r route.Resolved) []ir.ListenerID { return r.Listeners() })
+	g.byListener = byListener
 	byDomainOfRoute := store.NewIndexOf(g.routes, "route.byHost", func(_ string, r route.Resolved) []ir.DomainID { return r.Domains() })
 	g.byVirtualHost = store.NewIndexOf(g.routes, "route.byVirtualHost",
 		func(_ string, r route.Resolved) []ir.HostID { return r.VirtualHosts() })

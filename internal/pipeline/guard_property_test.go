@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/explain"
 	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/ir"
@@ -66,9 +65,9 @@ func TestNoRequestLosesItsGuard(t *testing.T) {
 
 func guardRequests() []explain.Request {
 	var all []explain.Request
-	for _, host := range []string{"a.example.com", "b.example.com", "x.b.example.com", "x.example.com", "other.org", "x.org"} {
-		for _, path := range []string{"/", "/a", "/a/b", "/a/x", "/admin", "/admin/x", "/z", "/zzz", "/else"} {
-			for _, headers := range [][]ir.Header{nil, {{Name: "x-a", Value: "1"}}, {{Name: "cookie", Value: "role=staff"}}} {
+	for _, host := range fuzzobjects.AskedHosts {
+		for _, path := range fuzzobjects.AskedPaths {
+			for _, headers := range fuzzobjects.AskedHeaders {
 				all = append(all,
 					explain.Request{Method: "GET", Port: 80, Host: host, Path: path, Headers: headers},
 					explain.Request{Method: "GET", Port: 443, TLS: true, ServerName: host, HTTP2: true, Host: host, Path: path, Headers: headers})
@@ -250,20 +249,10 @@ type damage struct {
 
 // damages are the ways to damage something. Each returns what proxies do before and after.
 var damages = map[string]func(*damage) (before, after view){
-	"break a route": func(d *damage) (before, after view) { return d.edit(store.HTTPRoute, d.breakRoute) },
-	"break a listener": func(d *damage) (before, after view) {
-		if d.IntN(3) == 0 && d.has(store.ListenerSet) {
-			return d.edit(store.ListenerSet, d.breakSet)
-		}
-		return d.edit(store.Gateway, d.breakGateway)
-	},
-	"make unreadable": func(d *damage) (before, after view) {
-		kinds := slices.DeleteFunc([]store.Kind{
-			store.HTTPRoute, store.HTTPRoute, store.GRPCRoute, store.ListenerSet, store.SecurityPolicy, store.HTTPRouteFilter,
-		}, func(kind store.Kind) bool { return !d.has(kind) })
-		return d.edit(kinds[d.IntN(len(kinds))], d.makeUnreadable)
-	},
-	"delete what is referred to": (*damage).remove,
+	"break a route":              func(d *damage) (before, after view) { return d.edit(fuzzobjects.BreakRoute) },
+	"break a listener":           func(d *damage) (before, after view) { return d.edit(fuzzobjects.BreakListener) },
+	"make unreadable":            func(d *damage) (before, after view) { return d.edit(fuzzobjects.MakeUnreadable) },
+	"delete what is referred to": func(d *damage) (before, after view) { return d.edit(fuzzobjects.DeleteReferent) },
 	"exceed a limit":             (*damage).exceed,
 	"panic":                      (*damage).panic,
 	"panic later":                (*damage).panicLater,
@@ -274,135 +263,24 @@ func (d *damage) compute(objects []store.Change, options ...Option) *Pipeline {
 	return Offline(objects, append([]Option{WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true})}, options...)...)
 }
 
-func (d *damage) has(kind store.Kind) bool {
-	return slices.ContainsFunc(d.objects, func(c store.Change) bool { return c.Kind == kind })
-}
-
-// choose is the place of a random object of a kind.
-func (d *damage) choose(kind store.Kind) int {
-	var places []int
-	for i, c := range d.objects {
-		if c.Kind == kind {
-			places = append(places, i)
+// choose returns a random route, and its key.
+func (d *damage) choose() (*gwv1.HTTPRoute, string) {
+	var routes []store.Change
+	for _, c := range d.objects {
+		if c.Kind == store.HTTPRoute {
+			routes = append(routes, c)
 		}
 	}
-	return places[d.IntN(len(places))]
+	chosen := routes[d.IntN(len(routes))]
+	r, _ := chosen.Object.(*gwv1.HTTPRoute)
+	return r, chosen.Key
 }
 
-// edit changes an object of a kind.
-func (d *damage) edit(kind store.Kind, change func(store.Object)) (before, after view) {
-	before = viewOf(d.compute(d.objects))
-	i := d.choose(kind)
-	original, _ := d.objects[i].Object.(store.Object)
-	object, _ := original.DeepCopyObject().(store.Object)
-	change(object)
-	d.what = fmt.Sprintf("%s %s: %s", kind, d.objects[i].Key, d.what)
-	damaged := slices.Clone(d.objects)
-	damaged[i].Object = object
-	return before, viewOf(d.compute(damaged))
-}
-
-func (d *damage) breakRoute(object store.Object) {
-	r, _ := object.(*gwv1.HTTPRoute)
-	rule := &r.Spec.Rules[d.IntN(len(r.Spec.Rules))]
-	filter := func(f gwv1.HTTPRouteFilter) { rule.Filters = append(rule.Filters, f) }
-	switch d.IntN(5) {
-	case 0:
-		d.what = "two authorizations"
-		if !slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool { return f.Type == gwv1.HTTPRouteFilterExternalAuth }) {
-			rule.Filters = append(rule.Filters, d.AskServer())
-		}
-		other := &gwv1.HTTPExternalAuthFilter{ExternalAuthProtocol: gwv1.HTTPRouteExternalAuthHTTPProtocol}
-		other.BackendRef = gwv1.BackendObjectReference{Name: "s1", Port: new(gwv1.PortNumber(80))}
-		filter(gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterExternalAuth, ExternalAuth: other})
-	case 1:
-		d.what = "a filter that is not known"
-		filter(gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterExtensionRef, ExtensionRef: &gwv1.LocalObjectReference{Kind: "Thing", Name: "t"}})
-	case 2:
-		d.what = "a header that is none"
-		edit := &gwv1.HTTPHeaderFilter{Remove: []string{"a b"}}
-		filter(gwv1.HTTPRouteFilter{Type: gwv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: edit})
-	case 3:
-		d.what = "a timeout that is none"
-		rule.Timeouts = &gwv1.HTTPRouteTimeouts{Request: new(gwv1.Duration("soon"))}
-	default:
-		d.what = "conditions that cannot be read"
-		if len(rule.Matches) == 0 {
-			rule.Matches = []gwv1.HTTPRouteMatch{{}}
-		}
-		for i := range rule.Matches {
-			rule.Matches[i].Headers = append(rule.Matches[i].Headers, gwv1.HTTPHeaderMatch{Name: "a b", Value: "x"})
-		}
-	}
-}
-
-func (d *damage) breakListener(l *gwv1.Listener) {
-	f := gwv1.ListenerFilter{Type: gwv1.ListenerFilterExtensionRef, ExtensionRef: &gwv1.LocalObjectReference{Kind: "Thing", Name: "t"}}
-	d.what = "a filter that is not served"
-	if d.IntN(2) == 0 {
-		d.what = "a filter that is invalid"
-		f = gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: &gwv1.HTTPExternalAuthFilter{ExternalAuthProtocol: "FTP"}}
-		f.ExternalAuth.BackendRef = gwv1.BackendObjectReference{Name: "s1", Port: new(gwv1.PortNumber(80))}
-	}
-	filters := &gwv1.ListenerFilters{Requests: []gwv1.ListenerFilter{f}}
-	if l.Filters != nil {
-		filters.Requests = append(slices.Clone(l.Filters.Requests), f)
-	}
-	l.Filters = filters
-}
-
-func (d *damage) breakGateway(object store.Object) {
-	gw, _ := object.(*gwv1.Gateway)
-	// If the only listener that is left is broken, there is no port.
-	d.breakListener(&gw.Spec.Listeners[d.IntN(len(gw.Spec.Listeners))])
-}
-
-func (d *damage) breakSet(object store.Object) {
-	set, _ := object.(*gwv1.ListenerSet)
-	l := gwv1.Listener(set.Spec.Listeners[0])
-	d.breakListener(&l)
-	set.Spec.Listeners[0] = gwv1.ListenerEntry(l)
-}
-
-// makeUnreadable leaves of an object what watches leave of one that cannot be read.
-func (d *damage) makeUnreadable(object store.Object) {
-	d.what = "it cannot be read"
-	store.MarkUnreadable(object, "a number is too large")
-	switch o := object.(type) {
-	case *gwv1.HTTPRoute:
-		for i := range o.Spec.Rules {
-			rule := gwv1.HTTPRouteRule{Matches: o.Spec.Rules[i].Matches}
-			for _, f := range o.Spec.Rules[i].Filters {
-				rule.Filters = append(rule.Filters, gwv1.HTTPRouteFilter{Type: f.Type, ExtensionRef: f.ExtensionRef})
-			}
-			o.Spec.Rules[i] = rule
-		}
-		if d.IntN(3) == 0 {
-			d.what, o.Spec.Rules = "nothing of its rules can be read", nil
-		}
-	case *gwv1.GRPCRoute:
-		for i := range o.Spec.Rules {
-			o.Spec.Rules[i] = gwv1.GRPCRouteRule{Matches: o.Spec.Rules[i].Matches}
-		}
-	case *v1alpha1.HTTPRouteFilter:
-		o.Annotations = store.WithUnknownFields(nil, []string{"spec.matches"})
-		o.Spec.Matches = nil
-	case *gwv1.ListenerSet:
-		for i, l := range o.Spec.Listeners {
-			o.Spec.Listeners[i] = gwv1.ListenerEntry{Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol}
-		}
-	case *v1alpha1.SecurityPolicy:
-		o.Spec = v1alpha1.SecurityPolicySpec{PolicyTargets: o.Spec.PolicyTargets}
-	}
-}
-
-// remove deletes a Service, an Extension or an HTTPRouteFilter.
-func (d *damage) remove() (before, after view) {
-	before = viewOf(d.compute(d.objects))
-	kinds := []store.Kind{store.Service, store.Service, store.Extension, store.HTTPRouteFilter}
-	i := d.choose(kinds[d.IntN(len(kinds))])
-	d.what = fmt.Sprintf("%s %s is gone", d.objects[i].Kind, d.objects[i].Key)
-	return before, viewOf(d.compute(slices.Delete(slices.Clone(d.objects), i, i+1)))
+// edit damages an object of the set.
+func (d *damage) edit(way fuzzobjects.Damage) (before, after view) {
+	damaged, what := d.Damage(d.objects, way)
+	d.what = what
+	return viewOf(d.compute(d.objects)), viewOf(d.compute(damaged))
 }
 
 // exceed makes one of the limits smaller.
@@ -432,7 +310,8 @@ func (d *damage) exceed() (before, after view) {
 func (d *damage) panic() (before, after view) {
 	before = viewOf(d.compute(d.objects))
 	stage := []string{stageVirtualHost, stageVirtualHost, stageRoute, stageRouteConflict}[d.IntN(4)]
-	key := store.KindKey(store.HTTPRoute, d.objects[d.choose(store.HTTPRoute)].Key)
+	_, chosen := d.choose()
+	key := store.KindKey(store.HTTPRoute, chosen)
 	if stage == stageVirtualHost {
 		var hosts []string
 		for id := range before.config.Hosts {
@@ -451,7 +330,7 @@ func (d *damage) panic() (before, after view) {
 
 // panicLater has the stage of a route panic for a new version.
 func (d *damage) panicLater() (before, after view) {
-	old, _ := d.objects[d.choose(store.HTTPRoute)].Object.(*gwv1.HTTPRoute)
+	old, _ := d.choose()
 	fresh := d.GuardedRoute(old.Namespace, old.Name)
 	fresh.Generation, fresh.CreationTimestamp = old.Generation+1, old.CreationTimestamp
 	if d.coin() {
@@ -496,7 +375,7 @@ func (d *damage) reject() (before, after view) {
 	}
 	p.Start()
 	live := viewOf(p)
-	old, _ := d.objects[d.choose(store.HTTPRoute)].Object.(*gwv1.HTTPRoute)
+	old, _ := d.choose()
 	fresh := d.GuardedRoute(old.Namespace, old.Name)
 	fresh.Generation, fresh.CreationTimestamp = old.Generation+1, old.CreationTimestamp
 	if d.IntN(3) == 0 {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,14 +22,17 @@ type inbox struct {
 	// first.
 	taken time.Time
 	open  bool
-	// nacks are the NACKs of proxies, with the reason.
-	nacks map[quarantine.NACK]string
+	// nacks are the NACKs of proxies.
+	nacks map[quarantine.NACK]quarantine.Report
 	// offers are what other replicas serve instead of what their proxies rejected.
 	offers map[quarantine.OfferID]quarantine.Offer
 	// idling says of endpoints that there are none, or some again.
 	idling map[ir.Endpoints]bool
 	wake   chan struct{}
 }
+
+// shortReason limits the reasons of NACKs while there are many.
+const shortReason = 64
 
 type subject struct {
 	kind store.Kind
@@ -37,7 +41,7 @@ type subject struct {
 
 func newInbox() *inbox {
 	return &inbox{
-		pending: map[subject]store.Change{}, nacks: map[quarantine.NACK]string{}, offers: map[quarantine.OfferID]quarantine.Offer{},
+		pending: map[subject]store.Change{}, nacks: map[quarantine.NACK]quarantine.Report{}, offers: map[quarantine.OfferID]quarantine.Offer{},
 		idling: map[ir.Endpoints]bool{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -51,12 +55,15 @@ func (i *inbox) put(c store.Change) {
 }
 
 // nack takes in a NACK of a proxy.
-func (i *inbox) nack(r quarantine.NACK, reason string) {
+func (i *inbox) nack(r quarantine.NACK, report quarantine.Report) {
 	i.mu.Lock()
 	i.begin()
-	if len(i.nacks) < quarantine.MaxNACKs {
-		i.nacks[r] = reason
+	if _, known := i.nacks[r]; !known && len(i.nacks) >= quarantine.MaxNACKs {
+		// There is one for each resource at most. A proxy does not repeat it.
+		r.Routes, r.Filters, r.Together = "", false, false
+		report.Reason = strings.ToValidUTF8(strings.Clone(report.Reason[:min(len(report.Reason), shortReason)]), "")
 	}
+	i.nacks[r] = i.nacks[r].With(report)
 	i.mu.Unlock()
 	i.signal()
 }
@@ -65,7 +72,7 @@ func (i *inbox) nack(r quarantine.NACK, reason string) {
 func (i *inbox) offer(id quarantine.OfferID, o quarantine.Offer) {
 	i.mu.Lock()
 	i.begin()
-	if len(i.offers) < quarantine.MaxNACKs {
+	if len(i.offers) < quarantine.MaxOffers {
 		i.offers[id] = i.offers[id].With(o)
 	}
 	i.mu.Unlock()
@@ -107,7 +114,7 @@ func (i *inbox) signal() {
 type batch struct {
 	changes []store.Change
 	since   time.Time
-	nacks   map[quarantine.NACK]string
+	nacks   map[quarantine.NACK]quarantine.Report
 	offers  map[quarantine.OfferID]quarantine.Offer
 	idling  map[ir.Endpoints]bool
 }
@@ -122,7 +129,7 @@ func (i *inbox) take() batch {
 		b.changes = append(b.changes, c)
 	}
 	i.since, i.pending = time.Time{}, map[subject]store.Change{}
-	i.nacks = map[quarantine.NACK]string{}
+	i.nacks = map[quarantine.NACK]quarantine.Report{}
 	i.offers = map[quarantine.OfferID]quarantine.Offer{}
 	i.idling = map[ir.Endpoints]bool{}
 	return b

@@ -15,7 +15,7 @@ func TestABatchIsAsOldAsTheFirstThatCameIn(t *testing.T) {
 	put := func(i *inbox) { i.put(store.Change{Kind: store.Service, Key: "a/b"}) }
 	for name, come := range map[string]func(*inbox){
 		"a change": put,
-		"a NACK":   func(i *inbox) { i.nack(quarantine.NACK{Name: "a"}, "b") },
+		"a NACK":   func(i *inbox) { i.nack(quarantine.NACK{Name: "a"}, quarantine.Report{Reason: "b"}) },
 		"an offer": func(i *inbox) { i.offer(quarantine.OfferID{Replica: "other", Key: "a"}, quarantine.Offer{}) },
 		"idle":     func(i *inbox) { i.idle(map[ir.Endpoints]bool{{}: true}) },
 		"again":    func(i *inbox) { i.again() },

@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/resolve/client"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -19,23 +21,30 @@ type notice struct {
 	gateway string
 }
 
-// report is what an object reports: the listeners of a Gateway or ListenerSet that it is about, sorted, and a text.
-type report struct {
-	listeners []string
-	message   string
-}
-
 // notices are what objects report. An object reports all its problems together.
-type notices map[notice]report
+type notices map[notice]outcome.Rejection
 
+// add adds a message about an object, or about listeners of it if there are any.
 func (n notices) add(s subject, gateway string, listeners []string, message string) {
 	key := notice{s, gateway}
-	before := n[key]
-	messages := append(strings.Split(before.message, "\n"), message)
-	slices.Sort(messages)
-	all := append(slices.Clone(before.listeners), listeners...)
-	slices.Sort(all)
-	n[key] = report{slices.Compact(all), strings.TrimPrefix(strings.Join(slices.Compact(messages), "\n"), "\n")}
+	all := n[key]
+	if len(listeners) == 0 {
+		all.Message = withLine(all.Message, message)
+	}
+	for _, name := range listeners {
+		if all.Listeners == nil {
+			all.Listeners = map[string]string{}
+		}
+		all.Listeners[name] = withLine(all.Listeners[name], message)
+	}
+	n[key] = all
+}
+
+// withLine adds a line to a text whose lines are sorted, each once.
+func withLine(text, line string) string {
+	lines := append(strings.Split(text, "\n"), line)
+	slices.Sort(lines)
+	return strings.TrimPrefix(strings.Join(slices.Compact(lines), "\n"), "\n")
 }
 
 // publishNotices reports what proxies reject, stages that fail and limits, after the outcomes that they are about.
@@ -47,8 +56,8 @@ func (p *Pipeline) publishNotices(changes []xds.Change) {
 			p.to.Convergence.Accept(n.kind, n.key, n.gateway)
 		}
 	}
-	for n, t := range now {
-		p.to.Convergence.Reject(n.kind, n.key, n.gateway, t.listeners, t.message)
+	for n, r := range now {
+		p.to.Convergence.Reject(n.kind, n.key, n.gateway, r)
 	}
 	p.noticed = now
 	p.quarantine.Offer()
@@ -58,18 +67,41 @@ func (p *Pipeline) publishNotices(changes []xds.Change) {
 func (p *Pipeline) notices() notices {
 	all := notices{}
 	p.quarantine.Notices(func(n quarantine.Notice) { all.add(subject{n.Kind, n.Key}, n.Gateway, n.Listeners, n.Message) })
-	for r, reason := range p.quarantine.Resources() {
+	for r, report := range p.quarantine.Resources() {
 		what := r.Type.String()
 		if r.Type == xds.Cluster {
 			what = "backend"
 		}
 		id := resourceID{group: r.Group, typ: r.Type, name: r.Name}
-		p.graph.noticeResource(all, id, fmt.Sprintf("a proxy rejected (NACK) %s %s: %s", what, r.Name, reason))
+		p.graph.noticeResource(all, id, report.Origins, fmt.Sprintf("a proxy rejected (NACK) %s %s: %s", what, r.Name, report.Reason))
 	}
 	p.failures.notices(all)
 	p.graph.noticeBudgets(all)
 	p.graph.noticeEndpoints(all, p.short.get())
+	p.graph.noticeRoutes(all)
 	return all
+}
+
+// noticeRoutes adds a notice for the routes of each listener that has one. A route is programmed only where a listener is that serves it.
+func (g *graph) noticeRoutes(all notices) {
+	for n, r := range maps.Clone(all) {
+		if len(r.Listeners) == 0 || n.kind != store.Gateway && n.kind != store.ListenerSet {
+			continue
+		}
+		resolved, _ := g.gateways.Get(nil, n.gateway)
+		for _, l := range resolved.Listeners {
+			reason, rejected := r.Listeners[l.Name]
+			if !rejected || l.Owner(n.gateway) != (gateway.ListenerOwner{Kind: n.kind, Key: n.key}) {
+				continue
+			}
+			message := fmt.Sprintf("listener %s of %s %s is not programmed: %s; what proxies served there before still is, if anything was; "+
+				"correct the listener, its certificates or the policies on it, see its conditions", l.Name, n.kind, n.key, reason)
+			for _, key := range g.byListener.Keys(nil, ir.ListenerID{Gateway: n.gateway, Listener: l.ID}) {
+				kind, own := store.SplitKindKey(key)
+				all.add(subject{kind, own}, n.gateway, []string{l.ID}, message)
+			}
+		}
+	}
 }
 
 // resourceID names a resource of a group. The table is that of a virtual host.
@@ -80,38 +112,70 @@ type resourceID struct {
 	table string
 }
 
-// noticeResource adds a notice for the objects that a cluster, listener or secret of a group belongs to.
-func (g *graph) noticeResource(all notices, r resourceID, message string) {
+// noticeResource adds a notice for the objects that use a cluster, listener or secret of a group, and for those that it comes from.
+func (g *graph) noticeResource(all notices, r resourceID, origins []ir.ObjectRef, message string) {
 	for _, name := range g.served(r.group) {
-		if r.typ == xds.Cluster {
-			backend, _ := ir.ParseBackend(r.name)
-			g.noticeCluster(all, ir.GatewayBackend{Gateway: name, Backend: backend}, message)
+		if r.typ == xds.Listener && ir.ParsePortName(r.name).Gateway != name {
 			continue
 		}
-		resolved, _ := g.gateways.Get(nil, name)
-		for owner, listeners := range resolved.Owners(func(l gateway.Listener) bool { return r.concerns(name, l) }) {
-			all.add(subject{owner.Kind, owner.Key}, name, listeners, message)
-		}
-		settings, _ := g.clientSettings.Get(nil, name)
-		for _, origin := range settings.Origins(func(at client.ChainKey, p *ir.ClientPolicy) bool { return r.has(name, at, p) }) {
+		for _, origin := range origins {
 			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, name, nil, message)
 		}
+		if r.typ == xds.Cluster {
+			backend, _ := ir.ParseBackend(r.name)
+			g.noticeUsers(all, ir.GatewayBackend{Gateway: name, Backend: backend}, message)
+			continue
+		}
+		if r.typ == xds.Secret {
+			g.noticeSecret(all, ir.GatewaySecret{Gateway: name, Secret: r.name}, message)
+		}
+		resolved, _ := g.gateways.Get(nil, name)
+		settings, _ := g.clientSettings.Get(nil, name)
+		concerned := func(l gateway.Listener) bool { return r.concerns(name, l) || r.isNeededBy(settings, l) }
+		for owner, listeners := range resolved.Owners(concerned) {
+			all.add(subject{owner.Kind, owner.Key}, name, listeners, message)
+		}
+	}
+}
+
+// noticeSecret adds a notice for the routes that need a secret themselves, or for a backend.
+func (g *graph) noticeSecret(all notices, id ir.GatewaySecret, message string) {
+	for _, key := range g.secretUsers.routes.Keys(nil, id) {
+		kind, own := store.SplitKindKey(key)
+		all.add(subject{kind, own}, id.Gateway, nil, message)
+	}
+	for _, user := range g.backendsOfSecret(id) {
+		g.noticeUsers(all, user, message)
+	}
+}
+
+// backendsOfSecret are the backends that need a secret.
+func (g *graph) backendsOfSecret(id ir.GatewaySecret) []ir.GatewayBackend {
+	var users []ir.GatewayBackend
+	for _, key := range slices.Concat(g.secretUsers.authorities.Keys(nil, id), g.secretUsers.certificates.Keys(nil, id)) {
+		users = append(users, ir.ParseGatewayBackend(key))
+	}
+	return users
+}
+
+// noticeUsers adds a notice for the routes that use a backend at a Gateway.
+func (g *graph) noticeUsers(all notices, user ir.GatewayBackend, message string) {
+	for _, key := range g.byGatewayBackend.Keys(nil, user) {
+		kind, own := store.SplitKindKey(key)
+		all.add(subject{kind, own}, user.Gateway, nil, message)
 	}
 }
 
 // noticeCluster adds a notice for the routes that use a backend at a Gateway, and for the objects that the backend has settings from.
 func (g *graph) noticeCluster(all notices, user ir.GatewayBackend, message string) {
-	for _, key := range g.byGatewayBackend.Keys(nil, user) {
-		kind, own := store.SplitKindKey(key)
-		all.add(subject{kind, own}, user.Gateway, nil, message)
-	}
+	g.noticeUsers(all, user, message)
 	for _, origin := range g.clusterOrigins(user) {
-		all.add(origin, user.Gateway, nil, message)
+		all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, user.Gateway, nil, message)
 	}
 }
 
 // clusterOrigins returns the objects that a cluster has settings from, besides the Service.
-func (g *graph) clusterOrigins(user ir.GatewayBackend) []subject {
+func (g *graph) clusterOrigins(user ir.GatewayBackend) []ir.ObjectRef {
 	backend := user.Backend
 	var destination ir.DestinationPolicy
 	destination.TLS, _ = g.tls.byBackend.Get(nil, backend)
@@ -122,27 +186,24 @@ func (g *graph) clusterOrigins(user ir.GatewayBackend) []subject {
 		origins = append(origins, backend.Target().Ref())
 	case ir.KindService, ir.KindServiceImport, ir.KindFailover:
 	}
-	subjects := make([]subject, 0, len(origins))
-	for _, origin := range origins {
-		subjects = append(subjects, subject{store.Kind(origin.Kind), origin.Name.String()})
-	}
-	return subjects
+	return origins
 }
 
-// concerns reports whether a listener of a Gateway is translated to this listener, or needs this secret.
+// concerns reports whether a listener of a Gateway is translated to this listener, or needs this secret or route table.
 func (r resourceID) concerns(gateway string, l gateway.Listener) bool {
-	if r.typ == xds.Secret {
+	switch r.typ { //nolint:exhaustive // of other types there are no notices by listener
+	case xds.Secret:
 		return slices.Contains(l.Certificates, ir.CertificateKey(r.name)) || l.Clients != nil && l.Clients.Authorities == r.name
+	case xds.RouteTable:
+		return !l.Table.IsZero() && l.Table.String() == r.name
 	}
 	port := ir.PortID{Gateway: gateway, Port: ir.Port{Number: l.Port, Protocol: l.Protocol}.ID()}
 	return r.name == port.ListenerName() || l.Protocol == ir.HTTPS && r.name == port.OfQUIC().ListenerName()
 }
 
-// has reports whether a chain of a Gateway with that policy is in this listener, or needs this secret because of the policy.
-func (r resourceID) has(gateway string, at client.ChainKey, p *ir.ClientPolicy) bool {
-	if r.typ == xds.Secret {
-		return p.TLS.Clients != nil && p.TLS.Clients.Authorities == r.name
-	}
-	port := ir.PortID{Gateway: gateway, Port: at.Port}
-	return r.name == port.ListenerName() || p.HTTP3 && r.name == port.OfQUIC().ListenerName()
+// isNeededBy reports whether policies have a listener need this secret.
+func (r resourceID) isNeededBy(settings client.Effective, l gateway.Listener) bool {
+	at := client.ChainKey{Port: ir.Port{Number: l.Port, Protocol: l.Protocol}.ID(), Chain: l.ID}
+	p := settings.Chains[at]
+	return r.typ == xds.Secret && l.Terminates && l.Clients == nil && p != nil && p.TLS.Clients != nil && p.TLS.Clients.Authorities == r.name
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -47,12 +48,17 @@ type Statuses interface {
 type Convergence interface {
 	// Reach says which states Gateways are to have from now on, following changes that came in at that time. Outcomes are set after it.
 	Reach(states map[xds.GroupID]string, since time.Time)
-	// Reject says that proxies of a Gateway reject an object, or the named listeners of it if there are any, and why. Accept takes it back;
-	// a new outcome does too, which of a route has to be that of another generation.
-	Reject(kind store.Kind, key, gateway string, listeners []string, reason string)
+	// Reject says what proxies of a Gateway reject of an object. Accept takes it back; a new outcome does too, which of a route has to be
+	// that of another generation.
+	Reject(kind store.Kind, key, gateway string, r outcome.Rejection)
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
+	// Acked says whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty state
+	// is any.
+	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
+	// Knows says whether a proxy of a group is connected to a replica.
+	Knows(group xds.GroupID, pod string) bool
 }
 
 func (g *graph) collectChanges() {
@@ -90,18 +96,21 @@ func (g *graph) outputs() []output {
 		change := xds.Change{Group: ownGroup(id.Gateway), Type: xds.Listener, Name: id.ListenerName()}
 		p, _ := g.ports.Get(nil, id)
 		change.Tables, change.Secrets, change.Scopes = listenerNeeds(p)
+		change.Origins = originNames(g.listenerOrigins(id, p))
 		return change
 	}
 	secret := func(key string) xds.Change {
 		id := ir.ParseGatewaySecret(key)
-		return xds.Change{Group: ownGroup(id.Gateway), Type: xds.Secret, Name: id.Secret}
+		return xds.Change{
+			Group: ownGroup(id.Gateway), Type: xds.Secret, Name: id.Secret, Origins: originNames(g.secretOrigins(id)),
+		}
 	}
 	return []output{
 		{table: g.clusters.Table, own: true, shared: true, describe: func(key string) xds.Change {
 			user := ir.ParseGatewayBackend(key)
 			return xds.Change{
 				Group: ownGroup(user.Gateway), Type: xds.Cluster, Name: user.Backend.String(),
-				Endpoints: user.Backend.Endpoints().String(),
+				Endpoints: user.Backend.Endpoints().String(), Origins: originNames(g.clusterOrigins(user)),
 			}
 		}},
 		{table: g.certificates.Table, own: true, shared: true, describe: secret},
@@ -133,6 +142,11 @@ func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 			tables = append(tables, chain.RouteTable.String())
 		}
 		secrets = append(secrets, chain.Certificates...)
+		clients := cmp.Or(chain.Clients, chain.Client().TLS.Clients)
+		// Without a certificate it closes connections.
+		if len(chain.Certificates) > 0 && clients != nil && clients.Authorities != "" {
+			secrets = append(secrets, clients.Authorities)
+		}
 	}
 	return tables, secrets, scopes
 }

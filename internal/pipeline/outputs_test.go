@@ -41,3 +41,24 @@ func TestAChainThatFailsClosedNeedsNothing(t *testing.T) {
 		t.Errorf("needs tables %q, secrets %q, scopes %v", tables, secrets, scopes)
 	}
 }
+
+// TestAListenerNeedsTheAuthoritiesOfItsClients: it does not serve before it has them. Fields of the standard win over policies.
+func TestAListenerNeedsTheAuthoritiesOfItsClients(t *testing.T) {
+	t.Parallel()
+	own := &ir.ClientValidation{Authorities: "own"}
+	policy := &ir.ClientPolicy{TLS: ir.ClientTLS{Clients: &ir.ClientValidation{Authorities: "policy"}}}
+	for _, c := range []struct {
+		chain ir.Chain
+		want  []string
+	}{
+		{ir.Chain{Certificates: []string{"a"}, Clients: own}, []string{"a", "own"}},
+		{ir.Chain{Certificates: []string{"a"}, Policy: policy}, []string{"a", "policy"}},
+		{ir.Chain{Certificates: []string{"a"}, Clients: own, Policy: policy}, []string{"a", "own"}},
+		{ir.Chain{Certificates: []string{"a"}, Clients: &ir.ClientValidation{Optional: true}}, []string{"a"}},
+		{ir.Chain{Clients: own, Policy: policy}, nil},
+	} {
+		if _, got, _ := listenerNeeds(ir.Port{Chains: []ir.Chain{c.chain}}); !slices.Equal(got, c.want) {
+			t.Errorf("%+v needs secrets %q, want %q", c.chain, got, c.want)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package pipeline
 
-import "github.com/gatewright/gatewright/internal/memo"
+import (
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/memo"
+)
 
 // publish hands out what a step of the configuration lane has changed. What it calls relies on the order of these calls: resources of
 // proxies, the states that they make, the fleets that run them, and then what objects report.
@@ -14,7 +18,8 @@ func (p *Pipeline) publish(b batch, report memo.Report) {
 	changes, invalid := g.resourceChanges()
 	// The rate limit service is before them: it lets pass what it knows no limit of.
 	limits := g.publishRateLimits(to.RateLimits)
-	states := to.Proxies.Apply(changes)
+	states := to.Proxies.Apply(slices.Concat(changes, p.insteadChanges()))
+	p.quarantine.Introduce(changes, states)
 	if limits != "" {
 		states = withRateLimits(states, limits)
 	}

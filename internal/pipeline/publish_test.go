@@ -28,13 +28,13 @@ type called struct {
 	*calls
 }
 
-func (c called) Live(store.Kind, string, string) bool                { c.add("live"); return true }
-func (c called) Reach(map[xds.GroupID]string, time.Time)             { c.add("reach") }
-func (c called) Set(ir.Gateway)                                      { c.add("fleets") }
-func (c called) SetGateway(string, outcome.Gateway)                  { c.add("statuses") }
-func (c called) SetRoute(store.Kind, string, outcome.Route)          { c.add("statuses") }
-func (c called) SetPolicy(store.Kind, string, outcome.Policy)        { c.add("statuses") }
-func (c called) Reject(store.Kind, string, string, []string, string) { c.add("refuse") }
+func (c called) Live(store.Kind, string, string) bool                 { c.add("live"); return true }
+func (c called) Reach(map[xds.GroupID]string, time.Time)              { c.add("reach") }
+func (c called) Set(ir.Gateway)                                       { c.add("fleets") }
+func (c called) SetGateway(string, outcome.Gateway)                   { c.add("statuses") }
+func (c called) SetRoute(store.Kind, string, outcome.Route)           { c.add("statuses") }
+func (c called) SetPolicy(store.Kind, string, outcome.Policy)         { c.add("statuses") }
+func (c called) Reject(store.Kind, string, string, outcome.Rejection) { c.add("refuse") }
 
 type calledProxies struct {
 	*xds.Cache

@@ -6,6 +6,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -15,17 +16,24 @@ const maxReason = 1024
 
 // NACKed takes in a NACK of a proxy. It never blocks.
 func (p *Pipeline) NACKed(proxy xds.Identity, r xds.NACK) {
-	reason := strings.ToValidUTF8(r.Reason[:min(len(r.Reason), maxReason)], "")
+	report := quarantine.Report{
+		Reason: strings.ToValidUTF8(r.Reason[:min(len(r.Reason), maxReason)], ""), Pods: map[string]struct{}{proxy.Pod: {}},
+	}
+	for _, origin := range r.Origins {
+		report.Origins = append(report.Origins, ir.ParseObjectRef(origin))
+	}
 	switch r.Type {
 	case xds.VirtualHost:
 		p.config.inbox.nack(quarantine.NACK{
 			Group: proxy.Group, Type: r.Type, Name: r.Name, Table: r.Table, Version: r.Version, Routes: strings.Join(r.Routes, "\n"),
 			Filters: r.Filters, Together: r.Together,
-		}, reason)
+		}, report)
 	case xds.Cluster, xds.Listener, xds.Secret:
-		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}, reason)
+		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}, report)
+	case xds.RouteTable:
+		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name, Version: r.Version}, report)
 	default:
-		// Endpoints belong to no object of the Gateway API, and for a whole table no cause was found. The server has logged it.
+		// Endpoints belong to no object of the Gateway API. The server has logged it.
 	}
 }
 
@@ -44,6 +52,12 @@ func (g *graph) quarantineTables() quarantine.Tables {
 			t, _ := g.virtualHosts.Get(nil, host)
 			return version(t.resource)
 		},
+		ClosedVersion: func(host ir.HostID) string { return version(closedTranslation(host).resource) },
+		HeaderVersion: func(table ir.TableID) string {
+			t, _ := g.tables.Get(nil, table)
+			return version(t.resource)
+		},
+		HostRoutes:  func(host ir.HostID) []string { return g.byVirtualHost.Keys(nil, host) },
 		Substitutes: g.substitutes,
 		PolicyOrigins: func(listener ir.ListenerID) []ir.ObjectRef {
 			if layer, _ := g.inherited.listeners.Get(nil, listener); layer != nil {
@@ -63,6 +77,27 @@ func (p *Pipeline) apply(b batch) {
 	p.graph.takeIdle(b.idling)
 	p.graph.takeShort(p.short.get())
 	p.quarantine.Take(b.offers, b.nacks)
+}
+
+// insteadChanges returns what proxies get that reject hosts which others serve.
+func (p *Pipeline) insteadChanges() []xds.Change {
+	var changes []xds.Change
+	p.quarantine.Apart(func(group xds.GroupID, id ir.HostID, instead map[string]route.Resolved) string {
+		t, _ := p.graph.virtualHosts.Get(nil, id)
+		substitute := closedTranslation(id)
+		if len(instead) > 0 {
+			in := p.graph.hostInputs
+			in.Instead = instead
+			if other := p.graph.hostTranslation(nil, in.VirtualHost(nil, id)); version(other.resource) != version(t.resource) {
+				substitute = orClosed(id, translation{}, other)
+			}
+		}
+		changes = append(changes, xds.Change{
+			Group: group, Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain, Resource: t.resource, Instead: substitute.resource,
+		})
+		return version(substitute.resource)
+	})
+	return changes
 }
 
 // listenersServed returns the listeners of a table, with filters in quarantine replaced.

@@ -73,7 +73,7 @@ func TestARefusedRouteThatWasNeverLiveIsClosedAndThenItsHostnames(t *testing.T) 
 	p.config.step()
 	l.recorded(t, "route infra/r generation 1",
 		"refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; "+
-			"all requests for its hostnames are answered 500 until the route changes")
+			"all requests for its hostnames that no route of another namespace takes are answered 500 until the route changes")
 	l.serves(t, p, "infra/web", "/ 500")
 }
 
@@ -88,6 +88,61 @@ func TestARefusedMatchIsWidened(t *testing.T) {
 		nackHost(p, "infra/web", nil)
 		p.config.step()
 		l.serves(t, p, "infra/web", want)
+	}
+}
+
+// TestARouteBeyondALimitIsWidenedWhileItIs has proxies refuse the errors of a route that a Gateway has no room for.
+func TestARouteBeyondALimitIsWidenedWhileItIs(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	p.graph.objects.Limits.Routes = 1
+	put(t, p, strings.Replace(aRoute(1, "/first"), "name: r,", "name: a,", 1))
+	put(t, p, strings.Replace(aRoute(1, `"/a/b.*"`), "{path: {", "{path: {type: RegularExpression, ", 1))
+	p.config.step()
+	rejected := func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/r/0/0"} }
+	if r, _ := p.graph.routes.Get(nil, "HTTPRoute/infra/r"); len(r.GatewayBackends()) > 0 {
+		t.Errorf("a route without room needs %v", r.GatewayBackends())
+	}
+	nackHost(p, "infra/web", rejected)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first", "/a 500")
+	nackHost(p, "infra/web", rejected)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first 500", "/ 500")
+
+	p.Put(store.Change{Kind: store.HTTPRoute, Key: "infra/a"})
+	p.config.step()
+	p.config.step()
+	l.serves(t, p, "infra/web", "/a/b.*")
+	if size := p.quarantine.Size(); size.Routes > 0 || len(l.offers) > 0 {
+		t.Errorf("left are %v, offers %v", size, l.offers)
+	}
+}
+
+// TestALimitIsNotTakenForQuarantine has a route change while a Gateway has no room for it.
+func TestALimitIsNotTakenForQuarantine(t *testing.T) {
+	t.Parallel()
+	l := &recorder{live: true}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/good"))
+	p.config.step()
+	put(t, p, aRoute(2, "/bad"))
+	p.config.step()
+	l.live = false
+	nackHost(p, "infra/web", nil)
+	p.config.step()
+	l.serves(t, p, "infra/web", "/good")
+
+	p.graph.objects.Limits.Routes = 1
+	put(t, p, strings.Replace(aRoute(1, "/first"), "name: r,", "name: a,", 1))
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first", "/bad 500")
+	put(t, p, aRoute(3, "/other"))
+	p.config.step()
+	l.serves(t, p, "infra/web", "/first", "/other 500")
+	if size := p.quarantine.Size(); size.Routes > 0 {
+		t.Errorf("left are %v", size)
 	}
 }
 
@@ -477,11 +532,10 @@ spec:
 	if got := filters(); got != good {
 		t.Errorf("the filter is %s, was %s", got, good)
 	}
-	l.recorded(
-		t,
-		"refuse Gateway infra/web [http]: a proxy of Gateway infra/web rejected (NACK) the filters of the listener: no such thing; those from "+
-			"before are served until they change",
-	)
+	slices.Sort(l.said)
+	const rejected = "a proxy of Gateway infra/web rejected (NACK) the filters of the listener: no such thing; those from " +
+		"before are served until they change"
+	l.recorded(t, "refuse Gateway infra/web [http]: "+rejected, "refuse HTTPRoute infra/r [http]: "+notProgrammed(rejected))
 	put(t, p, edge(4, "/better"))
 	p.config.step()
 	if got := filters(); got == good {
@@ -567,8 +621,10 @@ func TestARefusedResourceIsTracedToItsObjects(t *testing.T) {
 	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Listener, Name: "infra/web/80", Reason: "no such port"})
 	p.config.step()
 	slices.Sort(l.said)
-	l.recorded(t, "refuse Gateway infra/web [http]: a proxy rejected (NACK) listener infra/web/80: no such port",
-		"refuse HTTPRoute infra/r []: a proxy rejected (NACK) backend "+name+": no such thing")
+	const rejected = "a proxy rejected (NACK) listener infra/web/80: no such port"
+	l.recorded(t, "refuse Gateway infra/web [http]: "+rejected,
+		"refuse HTTPRoute infra/r []: a proxy rejected (NACK) backend "+name+": no such thing",
+		"refuse HTTPRoute infra/r [http]: "+notProgrammed(rejected))
 	put(t, p, `
 kind: Gateway
 metadata: {namespace: infra, name: web, generation: 2}
@@ -600,6 +656,9 @@ func TestARouteWhoseClusterIsRefusedIsTriedAgainWithAnotherCluster(t *testing.T)
 	if !slices.Contains(p.graph.clusters.Keys(nil), bad) {
 		t.Errorf("the clusters are %v", p.graph.clusters.Keys(nil))
 	}
+	// Another replica has the same in quarantine.
+	const route = "HTTPRoute/infra/r"
+	p.Offered("other", route+"@infra/web", p.quarantine.RejectedDigest(route, "infra/web"), l.offers[route+"@infra/web"])
 	p.config.step()
 	l.serves(t, p, "infra/web", "/good")
 	put(t, p, `

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -17,7 +18,10 @@ import (
 // recorder records the outcomes of routes, and what proxies have acknowledged.
 type recorder struct {
 	discard
-	live   bool
+	live bool
+	// acked reports that other proxies have acknowledged everything, and ready has the proxies that are connected.
+	acked  bool
+	ready  map[string]bool
 	said   []string
 	offers map[string][]byte
 }
@@ -28,14 +32,28 @@ func (l *recorder) SetRoute(_ store.Kind, key string, o outcome.Route) {
 
 func (l *recorder) Forget(_ store.Kind, key string) { l.said = append(l.said, "forget "+key) }
 
-func (l *recorder) Reject(kind store.Kind, key, _ string, listeners []string, reason string) {
-	l.said = append(l.said, fmt.Sprintf("refuse %s %s %v: %s", kind, key, listeners, reason))
+func (l *recorder) Reject(kind store.Kind, key, _ string, r outcome.Rejection) {
+	byReason := map[string][]string{}
+	if r.Message != "" {
+		byReason[r.Message] = nil
+	}
+	for listener, reason := range r.Listeners {
+		byReason[reason] = append(byReason[reason], listener)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		slices.Sort(byReason[reason])
+		l.said = append(l.said, fmt.Sprintf("refuse %s %s %v: %s", kind, key, byReason[reason], reason))
+	}
 }
 
 func (l *recorder) Accept(kind store.Kind, key, _ string) {
 	l.said = append(l.said, fmt.Sprintf("accept %s %s", kind, key))
 }
 
+func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (some, all bool) {
+	return l.acked, false
+}
+func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }
 func (l *recorder) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
 func (l *recorder) Withdraw(key string)                  { delete(l.offers, key) }
@@ -79,6 +97,12 @@ spec:
   parentRefs: [{name: web}]
   rules: [{matches: [{path: {value: %s}}], backendRefs: [{name: v1, port: 80}]}]
 `, generation, path)
+}
+
+// notProgrammed is what a route reports of listener http if proxies reject that.
+func notProgrammed(reason string) string {
+	return "listener http of Gateway infra/web is not programmed: " + reason + "; what proxies served there before still is, if anything " +
+		"was; correct the listener, its certificates or the policies on it, see its conditions"
 }
 
 // served are the paths that the routes of a Gateway's virtual hosts match, with 500 behind those that fail.

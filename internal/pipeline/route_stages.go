@@ -115,6 +115,7 @@ func (g *graph) addVirtualHostStages(
 		Tables: g.tableListeners, Routes: g.routes, ByDomain: byDomain, Repeats: repeats, Wildcards: wildcards, Limits: &g.objects.Limits,
 		Policies: g.inherited.listeners,
 	}
+	g.hostInputs = in
 	hosts := memo.DeriveOf(
 		g.memo,
 		stageVirtualHost,

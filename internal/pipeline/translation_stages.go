@@ -71,7 +71,7 @@ func (g *graph) addTranslationStages(byTable *store.IndexOf[ir.TableID, gateway.
 
 // addHostTranslationStage stands behind clusters: what clients see of a response depends on them.
 func (g *graph) addHostTranslationStage() {
-	hiding := store.NewIndexOf(g.clusters.Table, "cluster.hidesReports", func(key string, t translation) []ir.GatewayBackend {
+	g.hidingReports = store.NewIndexOf(g.clusters.Table, "cluster.hidesReports", func(key string, t translation) []ir.GatewayBackend {
 		if !t.hidesReports {
 			return nil
 		}
@@ -86,22 +86,29 @@ func (g *graph) addHostTranslationStage() {
 		sameTranslation,
 		func(v *store.View, id ir.HostID) translation {
 			host, _ := g.hosts.Get(v, id)
-			host = host.HidingReports(func(backend ir.Backend) bool {
-				return hiding.Len(v, ir.GatewayBackend{Gateway: id.Table.Gateway, Backend: backend}) > 0
-			})
-			var invalid []wire.ValidationError
-			t := checked(func() (proto *routev3.VirtualHost) {
-				proto, invalid = routetranslate.VirtualHost(host)
-				return proto
-			})
-			t.invalid = append(invalid, t.invalid...)
+			t := g.hostTranslation(v, host)
 			last, _ := g.virtualHosts.Get(nil, id)
-			return orClosed(id, last, t)
+			return g.orSubstitute(v, id, orClosed(id, last, t))
 		},
-		memo.OnPanic(func(_ *store.View, key string, last translation, _ string) translation {
-			return orClosed(ir.ParseHostID(key), last, translation{})
+		memo.OnPanic(func(v *store.View, key string, last translation, _ string) translation {
+			id := ir.ParseHostID(key)
+			return g.orSubstitute(v, id, orClosed(id, last, translation{}))
 		}),
 	)
+}
+
+// hostTranslation is a host as proxies get it, without a resource if it is not valid.
+func (g *graph) hostTranslation(v *store.View, host ir.VirtualHost) translation {
+	host = host.HidingReports(func(backend ir.Backend) bool {
+		return g.hidingReports.Len(v, ir.GatewayBackend{Gateway: host.Table.Gateway, Backend: backend}) > 0
+	})
+	var invalid []wire.ValidationError
+	t := checked(func() (proto *routev3.VirtualHost) {
+		proto, invalid = routetranslate.VirtualHost(host)
+		return proto
+	})
+	t.invalid = append(invalid, t.invalid...)
+	return t
 }
 
 // orClosed is a host that proxies take. Without one it is what they have, or else one that answers errors.
@@ -110,6 +117,14 @@ func orClosed(id ir.HostID, last, t translation) translation {
 		t.resource = last.resource
 	}
 	if t.resource == nil {
+		t.resource = closedTranslation(id).resource
+	}
+	return t
+}
+
+// orSubstitute is a host that answers errors if proxies reject the host as it is, and nothing else replaces it.
+func (g *graph) orSubstitute(v *store.View, id ir.HostID, t translation) translation {
+	if closed, _ := g.substitutes.Hosts.Get(v, id); closed.Closes(version(t.resource)) {
 		t.resource = closedTranslation(id).resource
 	}
 	return t

@@ -40,10 +40,10 @@ const maxPods = 3
 // condition returns the condition Programmed of an object at a Gateway. The caller sets its type.
 func (s *Statuses) condition(id convergence.Object, gateway string) outcome.Condition {
 	p := s.tracker.Progress(id, gateway)
-	n := s.objects[id].nacks[gateway]
+	nacked := s.objects[id].nacks[gateway].Message
 	switch {
-	case n.reason != "" && len(n.listeners) == 0:
-		return nackedCondition(n.reason)
+	case nacked != "":
+		return nackedCondition(nacked)
 	case !p.Waiting && p.Service != "":
 		message := fmt.Sprintf("waiting for Service %s to have endpoints at the shared proxies", p.Service)
 		return outcome.Condition{State: outcome.Unsettled, Reason: reasonPending, Message: message}

@@ -31,22 +31,16 @@ var (
 
 // object is the last outcome of an object.
 type object struct {
-	// generation is that of a route.
+	// route reports that it is a route, and generation is that of a route or an inherited policy.
+	route      bool
 	generation int64
 	// nacks are by Gateway.
-	nacks map[string]nack
+	nacks map[string]outcome.Rejection
 	// publish passes on the outcome with what condition returns for each Gateway.
 	publish publisher
 }
 
 type publisher func(id convergence.Object, condition func(gateway string) outcome.Condition)
-
-// nack is why proxies reject what comes from an object. listeners are those of a Gateway or ListenerSet that they reject, empty if the NACK
-// is about the whole object.
-type nack struct {
-	reason    string
-	listeners []string
-}
 
 // New returns a Statuses that passes outcomes on. It takes the place of other receivers of the tracker's changes.
 func New(tracker *convergence.Tracker, statuses pipeline.Statuses) *Statuses {
@@ -85,14 +79,14 @@ func (s *Statuses) SetRoute(kind store.Kind, key string, o outcome.Route) {
 			}
 			own := notAttached
 			if parent.Gateway != "" {
-				own = condition(parent.Gateway)
+				own = atParent(s.objects[id].nacks[parent.Gateway], parent.Listeners, condition(parent.Gateway))
 			}
 			own.Type = outcome.RouteProgrammed
 			parent.Conditions = slices.Concat(parent.Conditions, []outcome.Condition{own})
 		}
 		s.Statuses.SetRoute(id.Kind, id.Key, decorated)
 	}
-	s.set(convergence.Object{Kind: kind, Key: key}, o.Generation, gatewaysOf(o), publish)
+	s.set(convergence.Object{Kind: kind, Key: key}, &object{route: true, generation: o.Generation, publish: publish}, gatewaysOf(o))
 }
 
 func gatewaysOf(o outcome.Route) []string {
@@ -118,10 +112,10 @@ func (s *Statuses) SetGateway(key string, o outcome.Gateway) {
 	publish := func(id convergence.Object, condition func(string) outcome.Condition) {
 		decorated := o
 		decorated.Conditions = withFleetError(s.tracker.Progress(id, id.Key).FleetError, withProgrammed(o.Conditions, condition(id.Key)))
-		decorated.Listeners = s.objects[id].nacks[id.Key].decorate(o.Listeners, condition(id.Key))
+		decorated.Listeners = decorate(s.objects[id].nacks[id.Key], o.Listeners, condition(id.Key))
 		s.Statuses.SetGateway(id.Key, decorated)
 	}
-	s.set(convergence.Object{Kind: store.Gateway, Key: key}, 0, []string{key}, publish)
+	s.set(convergence.Object{Kind: store.Gateway, Key: key}, &object{publish: publish}, []string{key})
 }
 
 // SetListenerSet sets the outcome of a ListenerSet.
@@ -129,19 +123,19 @@ func (s *Statuses) SetListenerSet(key string, o outcome.ListenerSet) {
 	publish := func(id convergence.Object, condition func(string) outcome.Condition) {
 		decorated := o
 		decorated.Conditions = withProgrammed(o.Conditions, condition(o.Gateway))
-		decorated.Listeners = s.objects[id].nacks[o.Gateway].decorate(o.Listeners, condition(o.Gateway))
+		decorated.Listeners = decorate(s.objects[id].nacks[o.Gateway], o.Listeners, condition(o.Gateway))
 		s.Statuses.SetListenerSet(id.Key, decorated)
 	}
-	s.set(convergence.Object{Kind: store.ListenerSet, Key: key}, 0, []string{o.Gateway}, publish)
+	s.set(convergence.Object{Kind: store.ListenerSet, Key: key}, &object{publish: publish}, []string{o.Gateway})
 }
 
 // decorate gives each listener the condition of its object, unless the NACK is about the listener itself.
-func (n nack) decorate(listeners []outcome.Listener, condition outcome.Condition) []outcome.Listener {
+func decorate(r outcome.Rejection, listeners []outcome.Listener, condition outcome.Condition) []outcome.Listener {
 	decorated := slices.Clone(listeners)
 	for i := range decorated {
 		own := condition
-		if slices.Contains(n.listeners, decorated[i].Name) {
-			own = outcome.Condition{State: outcome.False, Reason: string(gwv1.ListenerReasonInvalid), Message: n.reason}
+		if reason, rejected := r.Listeners[decorated[i].Name]; rejected {
+			own = outcome.Condition{State: outcome.False, Reason: string(gwv1.ListenerReasonInvalid), Message: reason}
 		}
 		decorated[i].Conditions = withProgrammed(decorated[i].Conditions, own)
 	}
@@ -149,11 +143,10 @@ func (n nack) decorate(listeners []outcome.Listener, condition outcome.Condition
 }
 
 // set replaces the outcome of an object. A route of the same generation keeps its NACKs until Accept removes them.
-func (s *Statuses) set(id convergence.Object, generation int64, gateways []string, publish publisher) {
+func (s *Statuses) set(id convergence.Object, next *object, gateways []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := &object{generation: generation, publish: publish}
-	if before := s.objects[id]; before != nil && generation > 0 && before.generation == generation {
+	if before := s.objects[id]; before != nil && next.generation > 0 && before.generation == next.generation {
 		next.nacks = before.nacks
 	}
 	s.objects[id] = next
@@ -166,9 +159,10 @@ func (s *Statuses) set(id convergence.Object, generation int64, gateways []strin
 func (s *Statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 	id := convergence.Object{Kind: kind, Key: key}
 	if len(o.Conditions) > 0 {
-		s.set(id, o.Generation, withRateLimits(o.Gateways, o.RateLimited), func(id convergence.Object, condition func(string) outcome.Condition) {
+		publish := func(id convergence.Object, condition func(string) outcome.Condition) {
 			s.Statuses.SetPolicy(id.Kind, id.Key, withPolicyProgrammed(o, condition))
-		})
+		}
+		s.set(id, &object{generation: o.Generation, publish: publish}, withRateLimits(o.Gateways, o.RateLimited))
 		return
 	}
 	s.mu.Lock()
@@ -183,8 +177,8 @@ func (s *Statuses) SetPolicy(kind store.Kind, key string, o outcome.Policy) {
 		decorated.Ancestors = slices.Clone(o.Ancestors)
 		for i := range decorated.Ancestors {
 			ancestor := &decorated.Ancestors[i]
-			if n := s.objects[id].nacks[gatewayKey(ancestor.Ref)]; n.reason != "" {
-				condition := nackedCondition(n.reason)
+			if reason := s.objects[id].nacks[gatewayKey(ancestor.Ref)].Message; reason != "" {
+				condition := nackedCondition(reason)
 				condition.Type = outcome.RouteProgrammed
 				ancestor.Conditions = slices.Concat(ancestor.Conditions, []outcome.Condition{condition})
 			}

@@ -242,7 +242,7 @@ func TestARefusedObjectSaysSoUntilItsNextGeneration(t *testing.T) {
 		r.Connected(pod("a"))
 		r.Reach(map[xds.GroupID]string{webGroup: "1"}, time.Now())
 		r.SetRoute(store.HTTPRoute, "r", route(1))
-		r.Reject(store.HTTPRoute, "r", web, nil, "no such thing")
+		r.Reject(store.HTTPRoute, "r", web, outcome.Rejection{Message: "no such thing"})
 		l.expect(t, "r", "False/Refused")
 		r.Holds(pod("a"), "1")
 		synctest.Wait()
@@ -284,7 +284,9 @@ func TestAGatewayWaitsForItsProxiesAndARefusedListenerIsOnlyItself(t *testing.T)
 		}{
 			{"before its proxies have acknowledged", func() {}, "Unsettled Unsettled Unsettled"},
 			{"when they have", func() { r.Holds(pod("a"), "1"); synctest.Wait() }, "True True True"},
-			{"when a listener is refused", func() { r.Reject(store.Gateway, web, web, []string{"y"}, "no such port") }, "True True False"},
+			{"when a listener is refused", func() {
+				r.Reject(store.Gateway, web, web, outcome.Rejection{Listeners: map[string]string{"y": "no such port"}})
+			}, "True True False"},
 			{"when that is over", func() { r.Accept(store.Gateway, web, web) }, "True True True"},
 		} {
 			step.do()
@@ -345,7 +347,7 @@ func TestAPolicyReportsWhatProxiesRejectOfIt(t *testing.T) {
 	s.SetPolicy(
 		store.XBackend, "shop/x", outcome.Policy{Ancestors: []outcome.Parent{{Ref: outcome.ParentRef{Namespace: &namespace, Name: "web"}}}},
 	)
-	s.Reject(store.XBackend, "shop/x", web, nil, "no such thing")
+	s.Reject(store.XBackend, "shop/x", web, outcome.Rejection{Message: "no such thing"})
 	if got := policies["shop/x"].Ancestors[0].Conditions; len(got) != 1 || got[0].State != outcome.False || got[0].Message != "no such thing" {
 		t.Errorf("got %+v", got)
 	}

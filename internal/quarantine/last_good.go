@@ -147,11 +147,13 @@ func (q *Quarantine) ForgetGood() {
 func (q *Quarantine) release() {
 	for p, entry := range q.routes {
 		current, _ := q.tables.Routes.Get(nil, p.route)
-		if _, replaced := current.Instead[p.gateway]; replaced {
-			entry.served = entry.level()
+		if q.gone(p) || !current.SameRules(entry.rejected) || entry.beyond && !current.Instead[p.gateway].BeyondLimit {
+			q.remove(p, entry)
 			continue
 		}
-		q.remove(p, entry)
+		if !entry.apart && entry.applies(current.Instead[p.gateway].BeyondLimit) {
+			entry.served = entry.level()
+		}
 	}
 	for key, entry := range q.filters {
 		if !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {
@@ -160,6 +162,7 @@ func (q *Quarantine) release() {
 			q.withdraw(filtersKey(key), digestOf(entry.rejected))
 		}
 	}
+	q.releaseHosts()
 	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
 		if !q.tables.Hosts.Has(key) {
 			q.tables.Substitutes.FlatHosts.Delete(key)
@@ -169,7 +172,7 @@ func (q *Quarantine) release() {
 
 // remove takes a route out of quarantine.
 func (q *Quarantine) remove(p place, entry *routeEntry) {
-	delete(q.routes, p)
+	q.index(p, nil)
 	q.setRoutes(p.route)
 	q.withdraw(p.offerKey(), digestOf(entry.rejected.Rules))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -24,9 +23,12 @@ type Notice struct {
 // Notices calls add for the routes and listener filters in quarantine, and the objects that they have settings from.
 func (q *Quarantine) Notices(add func(Notice)) {
 	for p, entry := range q.routes {
-		q.noticeRoute(add, p, entry)
+		if current, _ := q.tables.Routes.Get(nil, p.route); !entry.apart && entry.applies(current.Instead[p.gateway].BeyondLimit) {
+			q.noticeRoute(add, p, entry, "")
+		}
 	}
-	q.noticePolicies(add)
+	q.noticeHosts(add)
+	q.noticeApart(add)
 	for id, entry := range q.filters {
 		instead := "requests are answered 500 until they change"
 		if entry.good {
@@ -40,12 +42,12 @@ func (q *Quarantine) Notices(add func(Notice)) {
 	}
 }
 
-// Resources returns the clusters, listeners and secrets that proxies reject, with the reason.
-func (q *Quarantine) Resources() map[NACK]string { return maps.Clone(q.resources) }
+// Resources returns the clusters, listeners, secrets and route tables that proxies reject.
+func (q *Quarantine) Resources() map[NACK]Report { return maps.Clone(q.resources) }
 
 // noticeRoute reports a route in quarantine. If the route has not changed since it was good, the cause is one of the objects that it has
-// settings from: these report it instead.
-func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
+// settings from: these report it instead. Where names the proxies if others serve the route.
+func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry, where string) {
 	kind, key := store.SplitKindKey(p.route)
 	current, _ := q.tables.Routes.Get(nil, p.route)
 	generation := current.Outcome.Generation
@@ -67,7 +69,10 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
 	case entry.level() == widened:
 		instead = "its requests, and all that begin alike, are answered 500 until the route changes"
 	case entry.level() == closedHostnames:
-		instead = "all requests for its hostnames are answered 500 until the route changes"
+		instead = "all requests for its hostnames that no route of another namespace takes are answered 500 until the route changes"
+	}
+	if where != "" {
+		instead += " " + where
 	}
 	if !elsewhere {
 		add(Notice{Kind: kind, Key: key, Gateway: p.gateway, Message: fmt.Sprintf(
@@ -82,29 +87,15 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry) {
 	}
 }
 
-// noticePolicies reports virtual hosts that proxies reject because of a policy above their routes, as long as they have that version.
-func (q *Quarantine) noticePolicies(add func(Notice)) {
-	maps.DeleteFunc(q.policies, func(r NACK, _ string) bool { return q.tables.HostVersion(r.host()) != r.Version })
-	for r, reason := range q.policies {
-		table := ir.ParseTableID(r.Table)
-		listeners, _ := q.tables.Listeners.Get(nil, table)
-		owner, _ := route.OwnerOf(listeners, r.Name)
-		for _, origin := range q.tables.PolicyOrigins(ir.ListenerID{Gateway: table.Gateway, Listener: owner.ID}) {
-			add(Notice{Kind: store.Kind(origin.Kind), Key: origin.Name.String(), Gateway: table.Gateway, Message: fmt.Sprintf(
-				"a proxy of Gateway %s rejected (NACK) the settings of host %s: %s; what was served before still is", table.Gateway, r.Name, reason)})
-		}
-	}
-}
-
 // Size is how much a Quarantine holds.
 type Size struct {
-	// Routes are in quarantine, Reported were live by their status alone, Waiting wait for an offer or have waited.
-	Routes, Reported, Waiting int
+	// Routes are in quarantine, Hosts closed, Reported were live by their status alone, Waiting wait for an offer or have waited.
+	Routes, Hosts, Reported, Waiting int
 }
 
 // Size returns how much is in quarantine.
 func (q *Quarantine) Size() Size {
-	return Size{Routes: len(q.routes), Reported: len(q.reported), Waiting: len(q.waitUntil)}
+	return Size{Routes: len(q.routes), Hosts: len(q.hosts), Reported: len(q.reported), Waiting: len(q.waitUntil)}
 }
 
 // RejectedDigest returns the digest under which replicas exchange the version of a route that the proxies of a Gateway reject, empty if

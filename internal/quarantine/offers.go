@@ -43,10 +43,15 @@ type Offer struct {
 
 type offerContent struct {
 	// Floor is the first level that is not known to be rejected. Without a good version it says nothing of that level.
-	Floor  level           `json:"floor"`
-	Rules  []string        `json:"rules,omitempty"`
-	Reason string          `json:"reason"`
-	Good   json.RawMessage `json:"good,omitempty"`
+	Floor  level    `json:"floor"`
+	Rules  []string `json:"rules,omitempty"`
+	Reason string   `json:"reason"`
+	// Limited is set for a route whose good version is not served, because its Gateway has too many in quarantine, and Apart for one that is
+	// replaced only at the proxies that reject it. Policies is set for a host that is rejected for what its rules share.
+	Limited  bool            `json:"limited,omitempty"`
+	Apart    bool            `json:"apart,omitempty"`
+	Policies bool            `json:"policies,omitempty"`
+	Good     json.RawMessage `json:"good,omitempty"`
 }
 
 // NewOffer reads the offer of another replica. The digest is empty if the replica has nothing in quarantine there any more, so that the
@@ -69,6 +74,7 @@ func (o Offer) With(other Offer) Offer {
 	o.content.Floor = max(o.content.Floor, other.content.Floor)
 	o.goodRejected, o.closedRejected = o.goodRejected || other.goodRejected, o.closedRejected || other.closedRejected
 	o.widenedRejected = o.widenedRejected || other.widenedRejected
+	o.content.Limited, o.content.Apart = o.content.Limited || other.content.Limited, o.content.Apart && other.content.Apart
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
@@ -87,12 +93,17 @@ func (c offerContent) better(other json.RawMessage) bool {
 	return cmp.Or(cmp.Compare(generation(other), generation(c.Good)), bytes.Compare(other, c.Good)) > 0
 }
 
-const filtersPrefix = "filters@"
+const (
+	filtersPrefix = "filters@"
+	hostPrefix    = "host@"
+)
 
-// offerKey is how replicas call a route at a Gateway, and filtersKey the filters of a listener.
+// offerKey is how replicas call a route at a Gateway, filtersKey the filters of a listener, and hostKey a virtual host.
 func (p place) offerKey() string { return p.route + "@" + p.gateway }
 
 func filtersKey(listener ir.ListenerID) string { return filtersPrefix + listener.String() }
+
+func hostKey(host ir.HostID) string { return hostPrefix + host.String() }
 
 // floor is the first level that is not known to be rejected.
 func (q *routeEntry) floor() level {
@@ -105,11 +116,12 @@ func (q *routeEntry) floor() level {
 // Offer offers what is in quarantine here to other replicas.
 func (q *Quarantine) Offer() {
 	for p, entry := range q.routes {
-		if entry.offered || entry.limited {
+		if entry.offered || entry.beyond {
+			// What a limit closes is tried again when it is lifted. Other replicas have the same NACKs.
 			continue
 		}
 		entry.offered = true
-		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason}
+		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason, Limited: entry.limited, Apart: entry.apart}
 		if entry.good != nil {
 			content.Good, _ = entry.good.Encode()
 		}
@@ -124,6 +136,12 @@ func (q *Quarantine) Offer() {
 			content.Floor = closed
 		}
 		q.publish(filtersKey(key), digestOf(entry.rejected), content)
+	}
+	for host, entry := range q.hosts {
+		if !entry.offered {
+			entry.offered = true
+			q.publish(hostKey(host), entry.rejected, offerContent{Floor: closed, Reason: entry.reason, Policies: entry.policies})
+		}
 	}
 }
 
@@ -142,7 +160,7 @@ func (q *Quarantine) withdraw(key, rejected string) {
 
 // adopt takes over what other replicas have in quarantine of what is wanted here, and says whether that changed anything.
 func (q *Quarantine) adopt() bool {
-	if len(q.offers) > MaxNACKs {
+	if len(q.offers) > MaxOffers {
 		// What is still in quarantine elsewhere is offered again when a replica is followed anew.
 		q.offers = map[OfferID]Offer{}
 	}
@@ -150,6 +168,10 @@ func (q *Quarantine) adopt() bool {
 	for id, o := range q.offers {
 		if listener, filters := strings.CutPrefix(id.Key, filtersPrefix); filters {
 			changed = q.adoptFilters(ir.ParseListenerID(listener), o) || changed
+			continue
+		}
+		if host, closes := strings.CutPrefix(id.Key, hostPrefix); closes {
+			changed = q.adoptHost(ir.ParseHostID(host), o) || changed
 			continue
 		}
 		key, gateway, _ := strings.Cut(id.Key, "@")
@@ -165,11 +187,22 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 	}
 	entry, fresh := q.routes[p], false
 	if entry == nil || !current.SameRules(entry.rejected) {
-		q.quarantineRoute(p, current, o.content.Rules, o.content.Reason)
+		// The other replica has counted it.
+		q.quarantineRoute(p, current, routeEntry{
+			rules: o.content.Rules, reason: o.content.Reason, limited: o.content.Limited, apart: o.content.Apart,
+		})
 		entry, fresh = q.routes[p], true
 	}
 	before, changed := entry.level(), fresh
 	entry.takeLevels(o)
+	if entry.apart && !o.content.Apart {
+		// Where one replica replaces it for all proxies, all do.
+		entry.apart, changed = false, true
+	}
+	if o.content.Limited && !entry.limited {
+		// All replicas serve the good versions of the same routes.
+		entry.limited, entry.good, changed = true, nil, true
+	}
 	if theirs, ok := entry.betterGood(o); ok {
 		entry.good, changed = &theirs, true
 		q.lastGood[p] = theirs
@@ -178,6 +211,14 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 		q.setRoutes(p.route)
 	}
 	return changed
+}
+
+// adoptHost closes a host that another replica has closed.
+func (q *Quarantine) adoptHost(host ir.HostID, o Offer) bool {
+	if o.rejected == "" || q.tables.HostVersion(host) != o.rejected {
+		return false
+	}
+	return q.closeHost(host, &hostEntry{rejected: o.rejected, reason: o.content.Reason, policies: o.content.Policies})
 }
 
 // takeLevels takes over the levels that are rejected at some replica.

@@ -1,6 +1,7 @@
 package quarantine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -14,8 +15,10 @@ import (
 )
 
 const (
-	// MaxNACKs limits the NACKs between two steps, and the offers. A proxy whose NACK is dropped sends it again.
+	// MaxNACKs limits the NACKs between two steps that have details. Without them the host is closed.
 	MaxNACKs = 1024
+	// MaxOffers limits the offers of other replicas. What one server offers is bounded in bytes too.
+	MaxOffers = 16384
 	// maxQuarantined limits the routes of a Gateway whose last known good version is served. Routes beyond it answer 500.
 	maxQuarantined = 256
 )
@@ -29,6 +32,11 @@ type NACK struct {
 	// of the listener are the cause, Together if each route alone is accepted.
 	Table, Version, Routes string
 	Filters, Together      bool
+}
+
+func (r NACK) compare(other NACK) int {
+	return cmp.Or(cmp.Compare(r.Table, other.Table), cmp.Compare(r.Name, other.Name), cmp.Compare(r.Version, other.Version),
+		cmp.Compare(r.Routes, other.Routes))
 }
 
 // host returns the virtual host that was rejected.
@@ -59,14 +67,21 @@ type routeEntry struct {
 	// goodRejected, closedRejected and widenedRejected are set for levels that proxies reject too. A replica without a good version has not
 	// tried one.
 	goodRejected, closedRejected, widenedRejected bool
-	// limited is set for a route beyond the limit of those whose good version is served.
-	limited bool
+	// limited is set for a route beyond the limit of those whose good version is served, and apart for one that only the proxies get which
+	// reject it; see apart.go.
+	limited, apart bool
+	// beyond is set if proxies rejected the errors that a route beyond a limit answers. It is tried as it is when there is room for it.
+	beyond bool
 	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
 	served  level
 	offered bool
 	rules   []string
 	reason  string
 }
+
+// applies reports whether the level replaces what is served. A route beyond a limit answers errors already, whatever was good: it is
+// replaced only if proxies reject these.
+func (q *routeEntry) applies(beyondLimit bool) bool { return !beyondLimit || q.level() >= widened }
 
 // level returns what proxies serve.
 func (q *routeEntry) level() level {
@@ -81,6 +96,9 @@ func (q *routeEntry) level() level {
 		return closedHostnames
 	}
 }
+
+// rejectErrors records that proxies reject the errors that a route beyond a limit answers.
+func (q *routeEntry) rejectErrors() { q.beyond, q.goodRejected, q.closedRejected = true, true, true }
 
 // rejectLevel records that proxies reject the present level too.
 func (q *routeEntry) rejectLevel() {
@@ -120,17 +138,24 @@ type Quarantine struct {
 	// lastGood is the last live version of a route while a newer one is not acknowledged, lastGoodFilters the same for listeners.
 	lastGood        map[place]route.Resolved
 	lastGoodFilters map[ir.ListenerID][]ir.ListenerFilter
-	routes          map[place]*routeEntry
-	filters         map[ir.ListenerID]*FilterSubstitute
-	// policies are rejected virtual hosts of which the cause is a policy on the listener, or above it, with the reason.
-	policies map[NACK]string
-	// resources are rejected clusters, listeners and secrets, with the reason.
-	resources map[NACK]string
+	// routes are those in quarantine. byRoute has them by route and Gateway, and counts is their number at each Gateway.
+	routes  map[place]*routeEntry
+	byRoute map[string]map[string]*routeEntry
+	counts  map[string]int
+	filters map[ir.ListenerID]*FilterSubstitute
+	// hosts are closed, and unreplaced those that proxies reject and that this step is to replace.
+	hosts      map[ir.HostID]*hostEntry
+	unreplaced map[ir.HostID]*hostEntry
+	// resources are rejected clusters, listeners, secrets and route tables.
+	resources map[NACK]Report
 	// offers are what other replicas have in quarantine.
 	offers map[OfferID]Offer
+	// apart are hosts that some proxies reject and others have acknowledged, and introduced when each host got the version it has.
+	apart      map[groupHost]*apartEntry
+	introduced map[xds.GroupID][]introduction
 	// delayed are NACKs that wait for an offer, and waitUntil is the deadline of each route. It stays while the route exists, so a route
 	// waits once: from then on this replica has seen itself which version was good.
-	delayed   map[NACK]string
+	delayed   map[NACK]Report
 	waitUntil map[place]time.Time
 	// reported is the generation of a route that its status reported as live when this replica saw it, and no longer does.
 	reported map[place]int64
@@ -142,6 +167,30 @@ type Quarantine struct {
 type Convergence interface {
 	// Live reports whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
+	// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty
+	// state is any.
+	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
+	// Knows reports whether a proxy of a group is connected to a replica.
+	Knows(group xds.GroupID, pod string) bool
+}
+
+// Report is what proxies say about what they reject.
+type Report struct {
+	Reason string
+	// Pods are the proxies.
+	Pods map[string]struct{}
+	// Origins are the objects that a rejected cluster, listener or secret comes from.
+	Origins []ir.ObjectRef
+}
+
+// With adds another report of the same NACK.
+func (r Report) With(other Report) Report {
+	pods := maps.Clone(r.Pods)
+	if pods == nil {
+		return other
+	}
+	maps.Copy(pods, other.Pods)
+	return Report{Reason: other.Reason, Pods: pods, Origins: other.Origins}
 }
 
 // New returns an empty Quarantine. The function again requests another step.
@@ -149,14 +198,16 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 	return &Quarantine{
 		tables: tables, convergence: convergence, peers: peers, again: again,
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
-		routes: map[place]*routeEntry{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]string{},
-		policies: map[NACK]string{},
-		offers:   map[OfferID]Offer{}, delayed: map[NACK]string{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
+		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[string]int{},
+		filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
+		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
+		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
+		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
 	}
 }
 
 // Take takes in what came since the last step: offers of other replicas, and NACKs with their reasons.
-func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]string) {
+func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 	for id, o := range offers {
 		if q.offers[id] = q.offers[id].With(o); o.rejected == "" {
 			delete(q.offers, id)
@@ -164,50 +215,84 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]string) {
 	}
 	q.adopt()
 	nacks = maps.Clone(nacks)
-	maps.Copy(nacks, q.delayed)
-	q.delayed = map[NACK]string{}
-	for r, reason := range nacks {
-		if r.Type == xds.VirtualHost {
-			q.rejectHost(r, reason)
-		} else {
-			q.resources[r] = reason
+	for r, report := range q.delayed {
+		nacks[r] = nacks[r].With(report)
+	}
+	q.delayed = map[NACK]Report{}
+	// All replicas reach limits in the same order.
+	for _, r := range slices.SortedFunc(maps.Keys(nacks), NACK.compare) {
+		switch {
+		case r.Type == xds.VirtualHost:
+			q.rejectHost(r, nacks[r])
+		case r.Type == xds.RouteTable && r.Version != "" && q.tables.HeaderVersion(ir.ParseTableID(r.Name)) != r.Version:
+			// It has another version by now.
+		default:
+			q.resources[r] = nacks[r]
 		}
 	}
 }
 
 // Update brings the quarantine up to date with the step that made these changes. It is called before [Quarantine.Notices].
 func (q *Quarantine) Update(changes []xds.Change) {
-	for _, change := range changes {
+	for i := range changes {
+		if len(q.resources) > 0 {
+			q.forgetResource(&changes[i])
+		}
+	}
+	q.release()
+	q.releaseApart()
+	if adopted := q.adopt(); q.closeUnreplaced() || adopted {
+		// The version that other replicas have in quarantine is now present here too.
+		q.again()
+	}
+}
+
+// forgetResource drops the NACK of a resource that has changed. A route table has changed if one of its hosts has, unless the NACK is about
+// what all of them share. What uses a rejected cluster is tried again.
+func (q *Quarantine) forgetResource(change *xds.Change) {
+	switch change.Type {
+	case xds.RouteTable, xds.VirtualHost:
+		table := cmp.Or(change.Table, change.Name)
+		shared := NACK{Group: change.Group, Type: xds.RouteTable, Name: table, Version: q.tables.HeaderVersion(ir.ParseTableID(table))}
+		maps.DeleteFunc(q.resources, func(r NACK, _ Report) bool {
+			return r.Type == xds.RouteTable && r.Group == change.Group && r.Name == table && r != shared
+		})
+	default:
 		changed := NACK{Group: change.Group, Type: change.Type, Name: change.Name}
 		if _, rejected := q.resources[changed]; rejected && change.Type == xds.Cluster {
 			q.retryUsers(change.Name)
 		}
 		delete(q.resources, changed)
 	}
-	q.release()
-	if q.adopt() {
-		// The version that other replicas have in quarantine is now present here too.
-		q.again()
-	}
 }
 
-// retryUsers takes routes out of quarantine that use a rejected cluster which has changed: the cluster may be the cause.
+// retryUsers takes what uses a rejected cluster which has changed out of quarantine: the cluster may be the cause. These are routes, and
+// hosts that are closed for a policy above their routes. Where other proxies serve a route, those that reject it keep what they have
+// instead.
 func (q *Quarantine) retryUsers(cluster string) {
 	for p, entry := range q.routes {
 		users := entry.rejected.GatewayBackends()
-		if slices.ContainsFunc(users, func(user ir.GatewayBackend) bool { return user.Backend.String() == cluster }) {
+		if !entry.apart && slices.ContainsFunc(users, func(user ir.GatewayBackend) bool { return user.Backend.String() == cluster }) {
 			q.remove(p, entry)
+			q.again()
+		}
+	}
+	for host, entry := range q.hosts {
+		if entry.policies {
+			q.openHost(host, entry)
 			q.again()
 		}
 	}
 }
 
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now.
-func (q *Quarantine) rejectHost(r NACK, reason string) {
-	host := r.host()
-	if q.tables.HostVersion(host) != r.Version {
+func (q *Quarantine) rejectHost(r NACK, report Report) {
+	host, reason := r.host(), report.Reason
+	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || q.keepApart(r, report) {
 		return
 	}
+	before := q.unreplaced[host]
+	q.unreplaced[host] = &hostEntry{rejected: r.Version, reason: reason, policies: r.Filters || before != nil && before.policies}
 	gateway := host.Table.Gateway
 	switch {
 	case r.Filters:
@@ -215,33 +300,55 @@ func (q *Quarantine) rejectHost(r NACK, reason string) {
 	case r.Together && q.flatten(host):
 		// Proxies may accept the same rules in another form.
 	default:
-		byRoute := map[string][]string{}
-		for name := range strings.SplitSeq(r.Routes, "\n") {
-			if kind, key, ok := route.ObjectOf(name); ok {
-				byRoute[string(kind)+"/"+key] = append(byRoute[string(kind)+"/"+key], name)
-			}
-		}
+		byRoute := r.byRoute()
 		for key := range byRoute {
 			if !q.full(gateway) && q.awaitOffer(place{key, gateway}) {
-				q.delayed[r] = reason
+				q.delayed[r] = report
+				delete(q.unreplaced, host)
 				return
 			}
 		}
-		for key, rules := range byRoute {
-			q.rejectRoute(place{key, gateway}, rules, reason)
+		for _, key := range slices.Sorted(maps.Keys(byRoute)) {
+			q.rejectRoute(place{key, gateway}, byRoute[key], reason)
 		}
 	}
 }
 
-// full reports whether a Gateway has reached the limit of routes in quarantine whose good version is served.
-func (q *Quarantine) full(gateway string) bool {
-	count := 0
-	for p := range q.routes {
-		if p.gateway == gateway {
-			count++
+// byRoute returns the names of the rejected rules by route.
+func (r NACK) byRoute() map[string][]string {
+	rules := map[string][]string{}
+	for name := range strings.SplitSeq(r.Routes, "\n") {
+		if kind, key, ok := route.ObjectOf(name); ok {
+			rules[string(kind)+"/"+key] = append(rules[string(kind)+"/"+key], name)
 		}
 	}
-	return count >= maxQuarantined
+	return rules
+}
+
+// full reports whether a Gateway has reached the limit of routes in quarantine whose good version is served.
+func (q *Quarantine) full(gateway string) bool { return q.counts[gateway] >= maxQuarantined }
+
+// index records the entry of a route at a Gateway, nil for none.
+func (q *Quarantine) index(p place, entry *routeEntry) {
+	if q.routes[p] != nil {
+		delete(q.routes, p)
+		delete(q.byRoute[p.route], p.gateway)
+		q.counts[p.gateway]--
+	}
+	if entry != nil {
+		q.routes[p] = entry
+		if q.byRoute[p.route] == nil {
+			q.byRoute[p.route] = map[string]*routeEntry{}
+		}
+		q.byRoute[p.route][p.gateway] = entry
+		q.counts[p.gateway]++
+	}
+	if len(q.byRoute[p.route]) == 0 {
+		delete(q.byRoute, p.route)
+	}
+	if q.counts[p.gateway] == 0 {
+		delete(q.counts, p.gateway)
+	}
 }
 
 // flatten sends the rules of a host as a list. It reports whether they were a tree before.
@@ -261,22 +368,39 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
 		return
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.rejected) {
-		if _, served := current.Instead[p.gateway]; served && known.level() == known.served {
+		if known.apart {
+			// No proxy that takes it is left.
+			known.apart = false
+			q.setRoutes(p.route)
+			return
+		}
+		switch instead, replaced := current.Instead[p.gateway]; {
+		case !known.applies(instead.BeyondLimit):
+			known.rejectErrors()
+			q.setRoutes(p.route)
+		case replaced && known.level() == known.served:
 			known.rejectLevel()
 			q.setRoutes(p.route)
 		}
 		return
 	}
-	q.quarantineRoute(p, current, rules, reason)
+	q.quarantineRoute(p, current, routeEntry{
+		rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway), beyond: current.Instead[p.gateway].BeyondLimit,
+	})
 }
 
-func (q *Quarantine) quarantineRoute(p place, current route.Resolved, rules []string, reason string) {
+// quarantineRoute puts a route in quarantine, with the rules, the reason and the limit of an entry.
+func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh routeEntry) {
 	current.Instead = nil
-	entry := &routeEntry{rejected: current.Part(p.gateway), rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway)}
+	entry := &fresh
+	entry.rejected = current.Part(p.gateway)
+	if entry.beyond {
+		entry.rejectErrors()
+	}
 	if good, ok := q.lastGood[p]; ok && !entry.limited && good.Replaces(entry.rejected) {
 		entry.good = &good
 	}
-	q.routes[p] = entry
+	q.index(p, entry)
 	if _, waited := q.waitUntil[p]; !waited {
 		q.waitUntil[p] = time.Now()
 	}
@@ -286,11 +410,11 @@ func (q *Quarantine) quarantineRoute(p place, current route.Resolved, rules []st
 // setRoutes updates the table that stages read.
 func (q *Quarantine) setRoutes(key string) {
 	all := RouteSubstitutes{}
-	for p, entry := range q.routes {
-		if p.route == key {
-			entry.offered = false
+	for gateway, entry := range q.byRoute[key] {
+		entry.offered = false
+		if !entry.apart {
 			copied := *entry
-			all[p.gateway] = &copied
+			all[gateway] = &copied
 		}
 	}
 	if len(all) == 0 {
@@ -312,8 +436,7 @@ func (q *Quarantine) rejectFilters(r NACK, reason string) {
 	wanted, known := q.tables.filtersOf(listener), q.filters[listener]
 	switch {
 	case known == nil && len(wanted) == 0:
-		// The cause is a policy above the routes. Proxies keep the version they have.
-		q.policies[r] = reason
+		// The cause is a policy above the routes, and the host is closed.
 	case known == nil || !slices.EqualFunc(known.rejected, wanted, sameFilter):
 		q.quarantineFilters(listener, wanted, reason)
 	case slices.EqualFunc(known.instead, owner.Filters, sameFilter):

@@ -17,8 +17,13 @@ type Tables struct {
 	Routes    *store.Table[route.Resolved]
 	Listeners *store.TableOf[ir.TableID, []gateway.ParentListener]
 	Hosts     *store.TableOf[ir.HostID, ir.VirtualHost]
-	// HostVersion returns the version of the resource of a virtual host, empty if there is none.
-	HostVersion func(ir.HostID) string
+	// HostVersion returns the version of the resource of a virtual host, empty if there is none. ClosedVersion returns that of one that
+	// answers 500 to all requests.
+	HostVersion, ClosedVersion func(ir.HostID) string
+	// HeaderVersion returns the version of a route table without its virtual hosts, empty if there is none.
+	HeaderVersion func(ir.TableID) string
+	// HostRoutes are the routes of a virtual host, as `<kind>/<namespace>/<name>`.
+	HostRoutes  func(ir.HostID) []string
 	Substitutes Substitutes
 	// PolicyOrigins are the policies that all rules of a listener inherit settings from.
 	PolicyOrigins func(ir.ListenerID) []ir.ObjectRef
@@ -31,6 +36,8 @@ type Substitutes struct {
 	Filters *store.TableOf[ir.ListenerID, FilterSubstitute]
 	// FlatHosts are the hosts whose rules proxies reject as a tree.
 	FlatHosts *store.TableOf[ir.HostID, bool]
+	// Hosts are closed, because proxies reject them and nothing else replaces them.
+	Hosts *store.TableOf[ir.HostID, HostSubstitute]
 }
 
 // NewSubstitutes adds the tables to a Store. They have to stand before the stages that read them.
@@ -39,6 +46,7 @@ func NewSubstitutes(s *store.Store) Substitutes {
 		Routes:    store.NewTable[RouteSubstitutes](s, "quarantined routes"),
 		Filters:   store.NewTableOf[ir.ListenerID, FilterSubstitute](s, "quarantined filters", ir.ParseListenerID),
 		FlatHosts: store.NewTableOf[ir.HostID, bool](s, "flat hosts", ir.ParseHostID),
+		Hosts:     store.NewTableOf[ir.HostID, HostSubstitute](s, "quarantined hosts", ir.ParseHostID),
 	}
 }
 
@@ -56,10 +64,11 @@ type RouteSubstitutes map[string]*routeEntry
 // Apply replaces the rules of a route at the Gateways whose proxies reject them.
 func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
-		// Beyond a limit the route answers errors, whatever was good.
-		_, closed := r.Instead[gateway]
-		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && (!closed || q.level() != lastGood) {
-			r = r.With(gateway, q.instead().On(r, gateway))
+		beyond := r.Instead[gateway].BeyondLimit
+		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && q.applies(beyond) {
+			instead := q.instead().On(r, gateway)
+			instead.BeyondLimit = beyond
+			r = r.With(gateway, instead)
 		}
 	}
 	return r

@@ -47,7 +47,7 @@ func (s *stream) scopesBehindListeners() *response {
 		_, nacked := own.nacked[name]
 		_, unattributed := own.unattributed[name]
 		_, held := own.held[name]
-		if resource := s.group.lookup(Scope, name); resource != nil && !nacked && !unattributed && !held {
+		if resource := s.lookup(Scope)(name); resource != nil && !nacked && !unattributed && !held {
 			own.put(r, name, resource)
 		}
 	}

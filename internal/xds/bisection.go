@@ -19,6 +19,8 @@ type bisection struct {
 	table   string
 	reason  string
 	search  *bisect.Search
+	// header is the version of the table without its hosts.
+	header string
 
 	// preparing reports that the stream's goroutine works on it, probing that the proxy has not answered the last probes.
 	preparing, probing bool
@@ -34,7 +36,12 @@ type bisection struct {
 
 // bisectTable starts a search among the virtual hosts in which the NACKed table differs from the one that the proxy acknowledged last.
 func (s *stream) bisectTable(b *bisection, nacked tableParts) {
-	acked := s.subscriptions[RouteTable].accepted[b.table].hosts
+	accepted := s.subscriptions[RouteTable].accepted[b.table]
+	acked := accepted.hosts
+	if !sameVersion(accepted.header, nacked.header) {
+		// The proxy may reject a host that it has, with this header.
+		acked = nil
+	}
 	hosts := func() (hosts []bisect.Host) {
 		nacked.hosts.changed(acked, func(domain string, host *Resource) { hosts = append(hosts, candidate(domain, host)) })
 		return hosts
@@ -76,7 +83,14 @@ func (s *stream) startBisection(b *bisection, header *Resource, hosts func() []b
 	if len(s.bisections) > 1 {
 		s.bisections = append(s.bisections[:1], slices.DeleteFunc(s.bisections[1:], same)...)
 	}
+	if b.header = header.version; s.headers[b.table].rejected == b.header {
+		s.settle(b.typ, b.name, b.version)
+		return
+	}
 	b.search, b.preparing = bisect.New(header.value, hosts, b.reason), true
+	if s.headers[b.table].acked != b.header && !sameVersion(s.subscriptions[RouteTable].accepted[b.table].header, header) {
+		b.search.ProbeHeader()
+	}
 	s.bisections = append(s.bisections, b)
 }
 
@@ -132,10 +146,14 @@ func (b *bisection) result() []NACK {
 			Filters: c.Filters, Together: c.Together, Reason: c.Reason,
 		})
 	}
-	if len(nacks) == 0 {
+	switch {
+	case b.search.HeaderRejected():
+		return []NACK{{Type: RouteTable, Name: b.table, Version: b.header, Reason: b.reason}}
+	case len(nacks) == 0:
 		return []NACK{{Type: RouteTable, Name: b.table, Reason: b.reason}}
+	default:
+		return nacks
 	}
-	return nacks
 }
 
 // takeProbeAnswer records the answer to the last probes.
@@ -176,18 +194,43 @@ func (s *stream) stepBisection() bool {
 // reportCulprits reports the culprits whose version is still wanted. Hosts that have changed since are sent again, also if that version
 // comes back.
 func (s *stream) reportCulprits(b *bisection) {
-	table := s.group.tables[b.table]
 	for _, nack := range b.found {
-		if nack.Type == VirtualHost {
-			var host *Resource
-			if table != nil {
-				host = table.hosts.get(nack.Name)
-			}
-			if host == nil || host.version != nack.Version {
-				s.subscriptions[b.typ].resend(b.name, b.version)
-				continue
-			}
+		if nack.Type == RouteTable {
+			s.reportTable(b, nack)
+			continue
 		}
-		s.observer.NACKed(s.identity, nack)
+		key := hostKey{b.table, nack.Name}
+		switch host := s.group.host(key); {
+		case s.group.instead[key].is(nack.Version):
+			// It rejects also what it gets instead, and keeps what it has until there is something else.
+			s.settle(b.typ, b.name, b.version)
+			s.observer.NACKed(s.identity, nack)
+		case host == nil || host.version != nack.Version:
+			s.subscriptions[b.typ].resend(b.name, b.version)
+		default:
+			s.rejects(key, nack.Version)
+			s.observer.NACKed(s.identity, nack)
+		}
 	}
+}
+
+// reportTable reports a table of which no host is the culprit. Nothing replaces it: the proxy keeps the hosts that it has, and other tables
+// do not wait for it.
+func (s *stream) reportTable(b *bisection, nack NACK) {
+	if nack.Version != "" {
+		if table := s.group.tables[b.table]; table == nil || table.header == nil || table.header.version != nack.Version {
+			s.subscriptions[b.typ].resend(b.name, b.version)
+			return
+		}
+		s.noteHeader(b.table, headerState{acked: s.headers[b.table].acked, rejected: nack.Version})
+		s.bisections = slices.DeleteFunc(s.bisections, func(other *bisection) bool {
+			same := other.table == b.table && other.header == b.header
+			if same {
+				s.settle(other.typ, other.name, other.version)
+			}
+			return same
+		})
+	}
+	s.settle(b.typ, b.name, b.version)
+	s.observer.NACKed(s.identity, nack)
 }

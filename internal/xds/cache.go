@@ -40,6 +40,10 @@ type Change struct {
 	Scopes          bool
 	// Resource is the new content, nil to remove. The content of a RouteTable is a RouteConfiguration without virtual hosts.
 	Resource *Resource
+	// Origins name the objects that the content of a Cluster, Listener or Secret comes from. They come back in [NACK.Origins].
+	Origins []string
+	// Instead is what proxies get that NACK this version of a VirtualHost, nil if nothing. It is not part of a state.
+	Instead *Resource
 	// scope is the content of a Scope, which has no Resource.
 	scope *scope
 }
@@ -94,12 +98,30 @@ func (c *Cache) Wants(id GroupID, r NACK) bool {
 		}
 		host := table.hosts.get(r.Name)
 		return host != nil && host.version == r.Version
+	case RouteTable:
+		// Without a version it is not known whether the cause is still there.
+		table := g.tables[r.Name]
+		return table != nil && table.header != nil && table.header.version == r.Version
 	case Cluster, Listener, Secret:
 		n := g.resources[r.Type][r.Name]
 		return n != nil && n.Version() == r.Version
 	default:
 		return false
 	}
+}
+
+// Origins returns the origins of a resource that the proxies of a group should have. It is for a NACK of another replica, which serves the
+// same content.
+func (c *Cache) Origins(id GroupID, r NACK) []string {
+	g := c.lockGroup(id)
+	defer c.unlockGroup(g)
+	switch r.Type { //nolint:exhaustive // the others have none
+	case Cluster, Listener, Secret:
+		if n := g.resources[r.Type][r.Name]; n != nil {
+			return n.origins
+		}
+	}
+	return nil
 }
 
 // connect adds a stream to the group of its proxy.

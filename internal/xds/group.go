@@ -19,6 +19,8 @@ type group struct {
 	// state is the sum of the digests of clusters, listeners and route tables with their virtual hosts. Endpoints and secrets change
 	// independently of them.
 	state digest
+	// instead is what proxies get that NACK a virtual host; see instead.go.
+	instead map[hostKey]substitute
 	// forgotten is set when the cache has dropped the group.
 	forgotten bool
 }
@@ -61,6 +63,7 @@ func (g *group) apply(changes []Change) {
 		case VirtualHost:
 			g.changeTable(change.Table, &different, func(t *routeTable) bool { return t.setHost(change.Name, change.Resource) })
 			g.changeScope(change.Table, change.Name, &different)
+			g.changeInstead(&change, &different)
 		case RouteTable:
 			if g.changeTable(change.Name, &different, func(t *routeTable) bool { return t.setHeader(change.Resource) }) {
 				g.changeScopes(change.Name, &different)
@@ -129,7 +132,7 @@ func (g *group) change(change Change, different *touched) {
 
 // resource returns what a change sets, nil if it removes.
 func (c *Change) resource() *namedResource {
-	n := &namedResource{name: c.Name, endpoints: c.Endpoints}
+	n := &namedResource{name: c.Name, endpoints: c.Endpoints, origins: c.Origins}
 	switch {
 	case c.scope != nil:
 		n.content = c.scope

@@ -53,10 +53,22 @@ func (s *stream) attribute(t Type, d *delivery, reason string) []NACK {
 		case t == Scope && wanted:
 			s.bisectScope(&bisection{typ: t, name: name, version: d.versions[name], reason: reason}, d)
 		case t == Cluster || t == Listener || t == Secret:
-			nacks = append(nacks, NACK{Type: t, Name: name, Version: d.versions[name], Reason: bisect.ReasonOf(name, reason)})
+			nacks = append(nacks, NACK{
+				Type: t, Name: name, Version: d.versions[name], Reason: bisect.ReasonOf(name, reason), Origins: d.originsOf(name),
+			})
 		}
 	}
 	return nacks
+}
+
+// originsOf returns the origins of a resource in a response.
+func (d *delivery) originsOf(name string) []string {
+	for _, resource := range d.named {
+		if resource.name == name {
+			return resource.origins
+		}
+	}
+	return nil
 }
 
 // fallBack reports a NACK and gives all proxies the last good version. It is called without locks.

@@ -33,6 +33,8 @@ type NACK struct {
 	Version string
 	// Reason is the text of the proxy's NACK.
 	Reason string
+	// Origins are those of the rejected version of a Cluster, Listener or Secret; see [Change.Origins].
+	Origins []string
 }
 
 // noObserver ignores all events.

@@ -379,3 +379,35 @@ func TestANACKNamesAResourceOnlyAtTheBeginningOfALine(t *testing.T) {
 		j.nothing(t)
 	})
 }
+
+// origins records those of NACKs.
+type origins struct {
+	journal
+	seen chan string
+}
+
+func (o origins) NACKed(_ xds.Identity, r xds.NACK) {
+	o.seen <- fmt.Sprintf("%s %s %v", r.Type, r.Name, r.Origins)
+}
+
+// TestANACKHasTheOriginsOfTheVersionThatWasRejected: by then the group may have another version.
+func TestANACKHasTheOriginsOfTheVersionThatWasRejected(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := origins{make(journal, 100), make(chan string, 100)}
+		c := start(t, options{observer: o})
+		p := boot(t, c)
+		bad, better := listener(t, "l1", "bad"), listener(t, "l1", "better")
+		bad.Origins, better.Origins = []string{"XTelemetryPolicy/shop/bad"}, []string{"XTelemetryPolicy/shop/better"}
+		c.cache.Apply([]xds.Change{bad})
+		rejected := p.receive()
+		c.cache.Apply([]xds.Change{better})
+		p.refuse(rejected, "no such thing")
+		if got := <-o.seen; got != "listener l1 [XTelemetryPolicy/shop/bad]" {
+			t.Errorf("got %q", got)
+		}
+		if got := c.cache.Origins(group, xds.NACK{Type: xds.Listener, Name: "l1"}); !equal(got, better.Origins) {
+			t.Errorf("the group has %q", got)
+		}
+	})
+}

@@ -109,10 +109,12 @@ func (s *stream) leaveOut(t Type, r *response) {
 		s.metrics.nacks.WithLabelValues(t.String()).Inc()
 		s.subscriptions[t].nacked[name] = resource.Version()
 		nack := NACK{Type: t, Name: name, Version: resource.Version(), Reason: "it is too large to be sent"}
-		if t == Scope {
-			nack.Type = RouteTable
+		if t == Scope || t == RouteTable {
+			// No part of it is the cause.
+			nack.Type, nack.Version = RouteTable, ""
 			nack.Name, _, _ = strings.Cut(name, scopeSeparator)
 		}
+		s.settle(t, name, resource.Version())
 		s.observer.NACKed(s.identity, nack)
 	}
 }

@@ -74,6 +74,8 @@ type namedResource struct {
 	endpoints string
 	// needs is what a Listener requests before it serves.
 	needs *needs
+	// origins name the objects that the content comes from.
+	origins []string
 
 	// acked reports that a proxy has acknowledged it.
 	acked atomic.Bool

@@ -1,6 +1,9 @@
 package xds
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // EmptyState is the state of a group without resources.
 var EmptyState = digest{}.String()
@@ -67,11 +70,57 @@ func (s *stream) awaitsAttribution(t Type) bool {
 	switch t {
 	case Listener:
 		begun := s.subscriptions[t].begun
-		return scopes.attributing() || len(scopes.nacked) > 0 && begun || len(scopes.held) > 0 && !begun
+		return scopes.attributing() || s.awaitsSubstitute(Scope) && begun || len(scopes.held) > 0 && !begun
 	case RouteTable:
-		return len(scopes.unattributed)+len(scopes.nacked) > 0
+		return len(scopes.unattributed) > 0 || s.awaitsSubstitute(Scope)
 	default:
 		return false
+	}
+}
+
+// settle records that nothing replaces a NACKed version. The proxy keeps what it has of it, and nothing waits for it.
+func (s *stream) settle(t Type, name, version string) {
+	if s.subscriptions[t].nacked[name] != version {
+		return
+	}
+	if s.settled[t] == nil {
+		s.settled[t] = map[string]string{}
+	}
+	s.settled[t][name] = version
+	delete(s.subscriptions[t].unattributed, name)
+}
+
+// awaitsSubstitute reports whether another version of something that the proxy NACKed is to come.
+func (s *stream) awaitsSubstitute(t Type) bool {
+	nacked := s.subscriptions[t].nacked
+	for name, version := range s.settled[t] {
+		if nacked[name] != version {
+			delete(s.settled[t], name)
+		}
+	}
+	return len(nacked) > len(s.settled[t])
+}
+
+// headerState is the version of a table's header that the proxy acknowledged last, and the one that it rejects.
+type headerState struct{ acked, rejected string }
+
+// noteHeader records what is known about the header of a table.
+func (s *stream) noteHeader(table string, state headerState) {
+	if s.headers == nil {
+		s.headers = map[string]headerState{}
+	}
+	s.headers[table] = state
+}
+
+// acceptHeaders records that the proxy acknowledged scopes.
+func (s *stream) acceptHeaders(d *delivery) {
+	for _, resource := range d.named {
+		if own, ok := resource.content.(*scope); ok {
+			table, _, _ := strings.Cut(resource.name, scopeSeparator)
+			if s.headers[table].acked != own.header.version {
+				s.noteHeader(table, headerState{acked: own.header.version})
+			}
+		}
 	}
 }
 
@@ -167,7 +216,7 @@ func (s *stream) holds() bool {
 		return false
 	}
 	for _, t := range []Type{RouteTable, Scope} {
-		if own := &s.subscriptions[t]; len(own.unattributed)+len(own.nacked)+len(own.held) > 0 {
+		if own := &s.subscriptions[t]; len(own.unattributed)+len(own.held) > 0 || s.awaitsSubstitute(t) {
 			return false
 		}
 	}

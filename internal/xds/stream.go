@@ -53,6 +53,11 @@ type stream struct {
 	timer  *time.Timer
 	wakeAt time.Time
 	closed bool
+	// settled are the NACKed versions that nothing replaces; see state.go.
+	settled [wireTypes]map[string]string
+	// headers is what is known about the headers of tables, and rejected the version of each virtual host that the proxy NACKs.
+	headers  map[string]headerState
+	rejected map[hostKey]string
 }
 
 var (
@@ -194,6 +199,9 @@ func (s *stream) lookup(t Type) func(string) versioned {
 	if t == Endpoints {
 		return func(name string) versioned { return s.group.endpoints.lookup(s.group, name, s.node) }
 	}
+	if t == Scope {
+		return func(name string) versioned { return s.withSubstitutes(name, s.group.lookup(t, name)) }
+	}
 	return func(name string) versioned { return s.group.lookup(t, name) }
 }
 
@@ -272,6 +280,8 @@ func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) 
 		s.takeProbeAnswer(detail.GetMessage())
 	case detail != nil:
 		return s.attribute(t, answered, detail.GetMessage())
+	case t == Scope:
+		s.acceptHeaders(answered)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestCase58RoutesOfManyBytes(t *testing.T) {
 		}
 		for _, route := range routes {
 			w.waitExceeded(t, route, "limit routeBytes")
-			w.waitStatus(t, string(route.Spec.Hostnames[7]), "/b/1/63", http.StatusInternalServerError)
+			w.waitStatus(t, w.address, string(route.Spec.Hostnames[7]), "/b/1/63", http.StatusInternalServerError)
 		}
 		slowest = max(slowest, w.serveMore(t, fmt.Sprintf("later-%d", round)))
 		nowControllers, nowProxies := w.leastMemory(t)
@@ -130,11 +130,11 @@ func (w *fixture) waitExceeded(t *testing.T, route *gwv1.HTTPRoute, limit string
 	})
 }
 
-// waitStatus waits until a path of a host is answered with a status.
-func (w *fixture) waitStatus(t *testing.T, host, path string, status int) {
+// waitStatus waits until a path of a host is answered with a status at an address.
+func (w *fixture) waitStatus(t *testing.T, address, host, path string, status int) {
 	t.Helper()
 	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+live.Host(w.address)+path, http.NoBody)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+live.Host(address)+path, http.NoBody)
 		if err != nil {
 			return fmt.Errorf("make a request: %w", err)
 		}

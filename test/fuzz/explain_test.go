@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ import (
 	"github.com/gatewright/gatewright/internal/explain"
 	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
 var (
@@ -60,6 +62,52 @@ func TestExplainAnswersAsEnvoyDoes(t *testing.T) {
 		t.Errorf("only %d requests were sent", c.asked)
 	}
 	t.Logf("%d requests to %d sets: %v; %d differences", c.asked, c.sets, c.results, c.differences)
+}
+
+// TestExplainGuards gives a live Envoy objects with guards, and then with one of them damaged. Of what [explain.Explain] says of requests,
+// which must be what Envoy does, another test concludes that none loses its guard: TestNoRequestLosesItsGuard in internal/pipeline.
+func TestExplainGuards(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, fuzzobjects.HostileGateway)
+	defer func() { l.close() }()
+	if err := raiseLoopback(l.envoy.process.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	c := comparison{t: t, lab: l, results: map[string]int{}}
+	for n := *first; c.asked < *explained && c.differences < *differ; n++ {
+		g := fuzzobjects.New(*seed, n)
+		objects := g.Guarded()
+		damaged, what := g.Damage(objects, fuzzobjects.Damage(n%uint64(fuzzobjects.Damages)))
+		for i, set := range [][]store.Change{objects, damaged} {
+			name := fmt.Sprintf("set %d of seed %d", n, *seed)
+			if i > 0 {
+				name += ", " + what
+			}
+			if err := l.apply(set); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := l.awaitClusters(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			config := l.pipeline.Explainable()
+			c.ask(name, &config, *perSet, func() explain.Request { return guardedRequest(g) })
+		}
+	}
+	t.Logf("%d requests to %d sets: %v; %d differences", c.asked, c.sets, c.results, c.differences)
+}
+
+// guardedRequest is a request for one of the hosts of guarded objects.
+func guardedRequest(g fuzzobjects.Generator) explain.Request {
+	r := explain.Request{
+		Method: http.MethodGet, Port: 80, Client: netip.MustParseAddr("127.0.0.1"), Gateway: fuzzobjects.HostileGateway,
+		Host:    fuzzobjects.AskedHosts[g.IntN(len(fuzzobjects.AskedHosts))],
+		Path:    fuzzobjects.AskedPaths[g.IntN(len(fuzzobjects.AskedPaths))],
+		Headers: fuzzobjects.AskedHeaders[g.IntN(len(fuzzobjects.AskedHeaders))],
+	}
+	if g.IntN(2) == 0 {
+		r.Port, r.TLS, r.ServerName, r.HTTP2 = 443, true, r.Host, g.IntN(2) == 0
+	}
+	return r
 }
 
 // awaitClusters waits until no cluster waits for its endpoints.
@@ -112,12 +160,17 @@ func (c *comparison) compare(set uint64, config *explain.Config) {
 	if g == nil {
 		return
 	}
-	c.sets++
-	c.logged()
 	c.proxied = map[int32]bool{}
 	for _, p := range g.ports {
 		c.proxied[p.Number] = p.Accept != nil && p.Accept.Proxy != nil
 	}
+	c.ask(fmt.Sprintf("set %d of seed %d", set, *seed), config, *perSet, g.request)
+}
+
+// ask sends requests, and compares what becomes of them with what is said of them.
+func (c *comparison) ask(set string, config *explain.Config, requests int, next func() explain.Request) {
+	c.sets++
+	c.logged()
 	type exchange struct {
 		request     explain.Request
 		explanation explain.Explanation
@@ -125,13 +178,13 @@ func (c *comparison) compare(set uint64, config *explain.Config) {
 	}
 	var all []exchange
 	slow := 0
-	for i := range *perSet {
+	for i := range requests {
 		if slow == 3 {
 			// Most requests of the set are delayed.
 			break
 		}
-		r := g.request()
-		r.Headers = append(r.Headers, ir.Header{Name: "user-agent", Value: marker(i)})
+		r := next()
+		r.Headers = append(slices.Clip(r.Headers), ir.Header{Name: "user-agent", Value: marker(i)})
 		e := explain.Explain(config, r)
 		got := c.send(r)
 		if got.err != nil && e.Result != explain.Closed && !errors.Is(got.err, os.ErrDeadlineExceeded) {
@@ -155,8 +208,7 @@ func (c *comparison) compare(set uint64, config *explain.Config) {
 		}
 		c.differences++
 		e := x.explanation
-		c.t.Errorf("set %d of seed %d, request %d: %s\n  %+v\n  Envoy: %d %v\n  log: %v %+v", set, *seed, i, problem, x.request, x.reply.status,
-			x.reply.err, logged, l)
+		c.t.Errorf("%s, request %d: %s\n  %+v\n  Envoy: %d %v\n  log: %v %+v", set, i, problem, x.request, x.reply.status, x.reply.err, logged, l)
 		c.t.Errorf("  explained: %s %d: %s\n  rule %s, host %s, listener %s\n  %+v %+v", e.Result, e.Status, e.Reason, e.Rule, e.Host, e.Listener,
 			e.Backends, e.Alternatives)
 		if c.differences >= *differ {

@@ -233,7 +233,10 @@ func (n peerNews) PeerLeft(replica string) {
 }
 
 func (n peerNews) nacked(p xds.Identity, nack xds.NACK) {
-	n.later(toPipeline, nackName("peer", p, nack), func() { n.pipeline.NACKed(p, nack) })
+	n.later(toPipeline, nackName("peer", p, nack), func() {
+		nack.Origins = n.cache.Origins(p.Group, nack)
+		n.pipeline.NACKed(p, nack)
+	})
 }
 
 func (n peerNews) offered(replica, key, rejected string, instead []byte) {

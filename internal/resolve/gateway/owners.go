@@ -8,6 +8,14 @@ type ListenerOwner struct {
 	Key  string
 }
 
+// Owner is the object that has a listener of a Gateway.
+func (l Listener) Owner(gateway string) ListenerOwner {
+	if l.Set != "" {
+		return ListenerOwner{store.ListenerSet, l.Set}
+	}
+	return ListenerOwner{store.Gateway, gateway}
+}
+
 // Owners returns the names of the listeners for which about is true, by the object that has them.
 func (r Resolved) Owners(about func(Listener) bool) map[ListenerOwner][]string {
 	owners := map[ListenerOwner][]string{}
@@ -15,10 +23,7 @@ func (r Resolved) Owners(about func(Listener) bool) map[ListenerOwner][]string {
 		if !about(l) {
 			continue
 		}
-		owner := ListenerOwner{store.Gateway, r.Gateway.Name.String()}
-		if l.Set != "" {
-			owner = ListenerOwner{store.ListenerSet, l.Set}
-		}
+		owner := l.Owner(r.Gateway.Name.String())
 		owners[owner] = append(owners[owner], l.Name)
 	}
 	return owners

@@ -27,14 +27,16 @@ func (in TelemetryInputs) Tracing(v *store.View, key string) *ir.Tracing {
 	}
 	name := ir.ParseName(key)
 	target := attach.Gateways.Target(name.Namespace, name.Name, "")
-	decided := r.Tracing
+	decided, origin := r.Tracing, ir.ObjectRef{}
 	if merged := telemetryKind.Merge(attach.Subject{Chain: []attach.Target{target}}, in.attached(v, target)); len(merged.Origins) > 0 {
-		decided = merged.Spec
+		from := merged.Origins[0].Object
+		decided, origin = merged.Spec, ir.ObjectRef{Kind: from.Kind, Name: ir.Name{Namespace: from.Namespace, Name: from.Name}}
 	}
 	if decided == nil {
 		return nil
 	}
 	own := *decided
+	own.Origin = origin
 	if own.Service == "" {
 		own.Service = name.Name + "." + name.Namespace
 	}

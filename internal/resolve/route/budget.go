@@ -106,4 +106,6 @@ type Hosts struct {
 	Limits    *limits.Limits
 	// Policies has the layers of policies on listeners and what is above them; nil for none.
 	Policies *store.TableOf[ir.ListenerID, *inherit.Layer]
+	// Instead has what is served of routes, if not what they are; nil for nothing.
+	Instead map[string]Resolved
 }

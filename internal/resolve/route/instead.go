@@ -50,14 +50,14 @@ func (r Resolved) partsByGateway(yield func(Resolved) bool) {
 }
 
 // partsAndRejected are the parts, and what proxies refuse where they have something instead. The clusters of that stay, so that it is seen
-// when one of them changes that is the cause.
+// when one of them changes that is the cause. Those of what a Gateway has no room for do not.
 func (r Resolved) partsAndRejected() iter.Seq[Resolved] {
 	return func(yield func(Resolved) bool) {
 		if len(r.Instead) > 0 {
 			rejected := r
 			rejected.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool {
-				_, replaced := r.Instead[a.Gateway]
-				return !replaced
+				instead, replaced := r.Instead[a.Gateway]
+				return !replaced || instead.BeyondLimit
 			})
 			if !yield(rejected) {
 				return

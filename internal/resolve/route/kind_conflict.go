@@ -159,6 +159,9 @@ func (r Resolved) without(winners map[ir.ListenerID]string) Resolved {
 		}
 		parent := &r.Outcome.Parents[i]
 		parent.Conditions = slices.Clone(parent.Conditions)
+		parent.Listeners = slices.DeleteFunc(slices.Clone(parent.Listeners), func(id string) bool {
+			return winners[ir.ListenerID{Gateway: parent.Gateway, Listener: id}] != ""
+		})
 		accepted := &parent.Conditions[0]
 		reason := fmt.Sprintf("%s, which is older or comes first by name, has a hostname of this route, and a listener takes either "+
 			"HTTPRoutes or "+

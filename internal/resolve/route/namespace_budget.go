@@ -306,7 +306,9 @@ func (r Resolved) within(l *limits.Limits, large map[string]int, shortages func(
 	r.Attachments = slices.DeleteFunc(slices.Clone(r.Attachments), func(a Attachment) bool { return leftOut[a.Gateway] })
 	for gateway := range beyond {
 		if !leftOut[gateway] {
-			r = r.With(gateway, r.errors(l, gateway).On(r, gateway))
+			closed := r.errors(l, gateway).On(r, gateway)
+			closed.BeyondLimit = true
+			r = r.With(gateway, closed)
 		}
 	}
 	r.Outcome.Parents = slices.Clone(r.Outcome.Parents)

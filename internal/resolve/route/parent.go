@@ -65,7 +65,7 @@ func (in Inputs) bind(v *store.View, s subject) binding {
 		b.listeners = append(b.listeners, Resolved{Attachments: attached}.Listeners())
 		result := outcome.Parent{Ref: parentRef(ref), Conditions: conditions}
 		if len(attached) > 0 {
-			result.Gateway = parent.Gateway
+			result.Gateway, result.Listeners = parent.Gateway, usableIDs(parent, attached)
 		}
 		b.parents = append(b.parents, result)
 	}
@@ -100,6 +100,17 @@ func (in Inputs) parents(v *store.View, s subject) []gwv1.ParentReference {
 		}
 	}
 	return refs
+}
+
+// usableIDs are the listeners of a parent that a route attaches to and that can be served.
+func usableIDs(parent gateway.Parent, attached []Attachment) []string {
+	var ids []string
+	for _, l := range parent.Listeners {
+		if l.Usable && slices.ContainsFunc(attached, func(a Attachment) bool { return a.Listener == l.ID }) {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
 }
 
 func compareAttachments(a, b Attachment) int {

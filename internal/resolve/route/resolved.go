@@ -27,8 +27,10 @@ type Resolved struct {
 	// Backends are the backends that it uses, sorted.
 	Backends []ir.Backend
 	Outcome  outcome.Route
-	// Instead has what is served at Gateways whose proxies refuse the rules; see [Resolved.At].
+	// Instead has what is served at Gateways whose proxies refuse the rules, or that have no room for them; see [Resolved.At].
 	Instead map[string]Resolved
+	// BeyondLimit says of something in Instead that the Gateway has no room for the rules.
+	BeyondLimit bool `json:",omitempty"`
 	// Elsewhere is for the hostnames that an earlier version did not have; nil for none.
 	Elsewhere *Elsewhere `json:"-"`
 	// listeners has, for each parent of the outcome, the listeners that accept the route.

@@ -115,6 +115,9 @@ func (in Hosts) candidates(
 			}
 			seen[key] = true
 			r, _ := in.Routes.Get(v, key)
+			if instead, replaced := in.Instead[key]; replaced {
+				r = r.With(listener.Gateway, instead)
+			}
 			place := r.WildcardPlace(wildcards)
 			if i > 0 {
 				place = max(place, r.Repeated(repeats))

@@ -50,6 +50,8 @@ type Search struct {
 	candidates []part
 	// split are the rejected hosts whose routes are probed one by one, until one of these is found to be a culprit.
 	split map[string]part
+	// probesHeader reports that the first step probes the header without hosts, and headerRejected that the proxy rejects it.
+	probesHeader, headerRejected bool
 }
 
 // part is a virtual host, a virtual host with one of its routes, or a virtual host with its filter configuration alone.
@@ -70,6 +72,12 @@ type part struct {
 func New(header []byte, hosts func() []Host, reason string) *Search {
 	return &Search{header: header, hosts: hosts, reason: reason, split: map[string]part{}}
 }
+
+// ProbeHeader lets the first step probe the header without hosts too. It is for a header that the proxy has not acknowledged.
+func (s *Search) ProbeHeader() { s.probesHeader = true }
+
+// HeaderRejected reports whether the proxy rejects the header without hosts. There are no culprits then.
+func (s *Search) HeaderRejected() bool { return s.headerRejected }
 
 // Next evaluates the answer to the probes of the step before and returns the probes of the next step, none if the search is complete. The
 // answer is the text of the NACK, empty for an ACK; the first step has none. Next may be slow: it reads and builds routes.
@@ -101,6 +109,9 @@ func (s *Search) read() {
 	}
 	s.hosts = nil
 	s.pending = chunks(parts)
+	if s.probesHeader {
+		s.pending = append([][]part{nil}, s.pending...)
+	}
 	for _, whole := range parts {
 		whole.together, whole.reason = true, s.reason
 		s.candidates = append(s.candidates, whole)
@@ -124,6 +135,8 @@ func (s *Search) narrow(answer string) {
 		reason, rejected := rejections[i]
 		switch {
 		case !rejected:
+		case len(parts) == 0:
+			s.headerRejected = true
 		case len(parts) > 1:
 			s.pending = append(s.pending, chunks(parts)...)
 		case parts[0].single || len(routesOf(parts[0].host)) < 2 && len(parts[0].host.GetTypedPerFilterConfig()) == 0:
@@ -135,6 +148,11 @@ func (s *Search) narrow(answer string) {
 			s.split[parts[0].domain] = parts[0]
 			s.pending = append(s.pending, chunks(splitHost(parts[0]))...)
 		}
+	}
+	if s.headerRejected {
+		// It is in all probes, so they tell nothing about hosts.
+		s.pending, s.culprits, s.candidates = nil, nil, nil
+		clear(s.split)
 	}
 }
 
@@ -158,7 +176,7 @@ func rejectedProbes(count int, answer string) map[int]string {
 	return reasons
 }
 
-// Culprits returns the result of a complete search. It is empty if no host was a candidate.
+// Culprits returns the result of a complete search. It is empty if no host was a candidate, or if the header is rejected.
 func (s *Search) Culprits() []Culprit {
 	parts := slices.Clone(s.culprits)
 	for _, domain := range slices.Sorted(maps.Keys(s.split)) {

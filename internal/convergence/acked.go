@@ -1,0 +1,35 @@
+package convergence
+
+import (
+	"slices"
+
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty state,
+// or one that is long gone, is any.
+func (t *Tracker) Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.groups[group]
+	if g == nil {
+		return false, false
+	}
+	pods := slices.DeleteFunc(t.pods(g), func(pod string) bool {
+		_, left := but[pod]
+		return left
+	})
+	// Number 0 is that of the empty state.
+	number := max(g.states[state], 1)
+	all = len(pods) > 0
+	for _, pod := range pods {
+		acked := t.ackedBy(g, pod) >= number
+		some, all = some || acked, all && acked
+	}
+	return some, all
+}
+
+// Knows reports whether a proxy of a group is connected to a replica. A proxy that starts is not ready yet.
+func (t *Tracker) Knows(group xds.GroupID, pod string) bool {
+	return len(t.sessions.newest(xds.Identity{Group: group, Pod: pod})) > 0
+}

@@ -1,0 +1,58 @@
+package convergence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+// TestSomeAndAllProxiesHaveAcknowledgedAState looks at two ready proxies, of which one is behind, and at one that is not ready.
+func TestSomeAndAllProxiesHaveAcknowledgedAState(t *testing.T) {
+	t.Parallel()
+	group := xds.GroupID{Namespace: "shop", Name: "web"}
+	tracker := New(prometheus.NewRegistry())
+	tracker.Fleet(ir.Gateway{Name: ir.Name(group)}, "shop/web")
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Labels: map[string]string{gwv1.GatewayNameLabelKey: "web", discoveryv1.LabelServiceName: "web"},
+	}}
+	for _, pod := range []string{"a", "b"} {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			TargetRef: &corev1.ObjectReference{Name: pod}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+		})
+	}
+	tracker.Endpoints("shop/slice", slice)
+	for _, state := range []string{"1", "2"} {
+		tracker.Reach(map[xds.GroupID]string{group: state}, time.Now())
+	}
+	for pod, state := range map[string]string{"a": "2", "b": "1", "starting": "2"} {
+		tracker.Connected(xds.Identity{Group: group, Pod: pod})
+		tracker.Holds(xds.Identity{Group: group, Pod: pod}, state)
+	}
+	for _, c := range []struct {
+		state     string
+		but       string
+		some, all bool
+	}{
+		{"1", "", true, true},
+		{"2", "", true, false},
+		{"2", "a", false, false},
+		{"2", "b", true, true},
+		{"", "", true, true},
+		{"long gone", "a", true, true},
+	} {
+		if some, all := tracker.Acked(group, c.state, map[string]struct{}{c.but: {}}); some != c.some || all != c.all {
+			t.Errorf("state %q without %q: %t, %t; want %t, %t", c.state, c.but, some, all, c.some, c.all)
+		}
+	}
+	if !tracker.Knows(group, "starting") || tracker.Knows(group, "gone") {
+		t.Error("a proxy that starts is connected, and one that is gone is not")
+	}
+}

@@ -1,0 +1,115 @@
+//go:build fault
+
+package fault
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatewright/gatewright/test/clock"
+	"github.com/gatewright/gatewright/test/live"
+)
+
+// TestCase59ManyRoutesRejected adds a proxy to a fleet that rejects more routes than have a last known good version served, each on a host of
+// its own. Each reports it in Envoy's words. That proxy answers errors for them, the other one serves them, and every other route becomes
+// programmed as before, also after a new proxy of this kind has started.
+func TestCase59ManyRoutesRejected(t *testing.T) {
+	t.Parallel()
+	const (
+		limit = 2 * time.Second
+		// rejected is one more than the limit of a Gateway.
+		rejected = 257
+	)
+	c := begin(t, "59", "257 routes that an outdated proxy rejects")
+	w := newFixture(t)
+	w.removeRoutesAtEnd(t)
+	strict := w.strictProxy(t, "strict")
+	run := w.startLoad(t, steadyHost)
+	c.took(w.programmedAt(t, "before", strict), "before: a route is programmed after", limit)
+
+	start := clock.Now()
+	w.MakeMany(t, rejected, func(i int) client.Object {
+		route := live.HTTPRoute(rejectedName(i), gatewayName, rejectedHost(i), serviceName)
+		matchPath(route, "/([a-z]{500})?")
+		return route
+	})
+	c.took(w.programmedAt(t, "during", strict), "while they are created: a route is programmed after", limit)
+	w.waitAllRejected(t, rejected)
+	c.note("all %d report it after %s", rejected, rounded(clock.Since(start)))
+	c.took(w.programmedAt(t, "after", strict), "then: a route is programmed after", limit)
+	w.waitEach(t, strict, rejected, http.StatusInternalServerError)
+	w.waitEach(t, w.OneProxy(t, gatewayName), rejected, http.StatusOK)
+	c.note("each answers 500 at that proxy, and 200 at the other")
+
+	fresh := w.strictProxy(t, "fresh")
+	w.waitEach(t, fresh, rejected, http.StatusInternalServerError)
+	c.took(w.programmedAt(t, "fresh", fresh), "at another new proxy of this kind: after", limit)
+
+	for i := range rejected {
+		route := &gwv1.HTTPRoute{}
+		route.Namespace, route.Name = w.Namespace, rejectedName(i)
+		w.edit(t, route, func(route *gwv1.HTTPRoute) { matchPath(route, "/") })
+	}
+	w.waitEach(t, strict, rejected, http.StatusOK)
+	w.waitEach(t, fresh, rejected, http.StatusOK)
+	c.note("corrected: each answers 200 at every proxy")
+	c.load(run.Stop())
+}
+
+func rejectedName(i int) string { return fmt.Sprintf("rejected-%03d", i) }
+
+func rejectedHost(i int) string { return rejectedName(i) + ".example.com" }
+
+// programmedAt creates a route and returns how long it took until a proxy served it and it was programmed.
+func (w *fixture) programmedAt(t *testing.T, name string, proxy *corev1.Pod) time.Duration {
+	t.Helper()
+	start := clock.Now()
+	route := live.HTTPRoute(name, gatewayName, name+".more.example.com", serviceName)
+	w.Make(t, route)
+	w.waitHost(t, proxy.Status.PodIP, name+".more.example.com")
+	if err := w.awaitProgrammed(t.Context(), route); err != nil {
+		t.Error(err)
+	}
+	return clock.Since(start)
+}
+
+// waitAllRejected waits until each route says in Envoy's words that a proxy rejects it.
+func (w *fixture) waitAllRejected(t *testing.T, n int) {
+	t.Helper()
+	live.Eventually(t, 5*time.Minute, time.Second, func(ctx context.Context) error {
+		var routes gwv1.HTTPRouteList
+		if err := w.List(ctx, &routes, client.InNamespace(w.Namespace)); err != nil {
+			return fmt.Errorf("list routes: %w", err)
+		}
+		found, other := 0, ""
+		for i := range routes.Items {
+			switch route := &routes.Items[i]; {
+			case !strings.HasPrefix(route.Name, "rejected-"):
+			case reports(conditionsOf(route), "program size"):
+				found++
+			default:
+				other = fmt.Sprintf("%s: %+v", route.Name, conditionsOf(route))
+			}
+		}
+		if found != n {
+			return fmt.Errorf("%d of %d routes report it; one that does not is %s", found, n, other)
+		}
+		return nil
+	})
+}
+
+// waitEach waits until a proxy answers each of the rejected hosts with a status.
+func (w *fixture) waitEach(t *testing.T, proxy *corev1.Pod, n, status int) {
+	t.Helper()
+	for i := range n {
+		w.waitStatus(t, proxy.Status.PodIP, rejectedHost(i), "/", status)
+	}
+}

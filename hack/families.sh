@@ -17,4 +17,9 @@ for family; do
 	make --no-print-directory e2e TESTFLAGS="-test.run=$tests"
 	make --no-print-directory conformance FAMILY="$family"
 	make --no-print-directory cluster-down
+	if [[ -n ${RESULTS:-} ]]; then # those of the next family have the same names
+		for file in "$RESULTS"/{e2e,conformance}.json; do
+			mv "$file" "${file%.json}-$family.json"
+		done
+	fi
 done

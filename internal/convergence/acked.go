@@ -6,14 +6,14 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty state,
-// or one that is long gone, is any.
-func (t *Tracker) Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool) {
+// Acked counts the ready proxies of a group but these, and those of them that have acknowledged a state, or a later one. An empty state, or
+// one that is long gone, is any.
+func (t *Tracker) Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g := t.groups[group]
 	if g == nil {
-		return false, false
+		return 0, 0
 	}
 	pods := slices.DeleteFunc(t.pods(g), func(pod string) bool {
 		_, left := but[pod]
@@ -21,12 +21,12 @@ func (t *Tracker) Acked(group xds.GroupID, state string, but map[string]struct{}
 	})
 	// Number 0 is that of the empty state.
 	number := max(g.states[state], 1)
-	all = len(pods) > 0
 	for _, pod := range pods {
-		acked := t.ackedBy(g, pod) >= number
-		some, all = some || acked, all && acked
+		if t.ackedBy(g, pod) >= number {
+			acked++
+		}
 	}
-	return some, all
+	return acked, len(pods)
 }
 
 // Knows reports whether a proxy of a group is connected to a replica. A proxy that starts is not ready yet.

@@ -37,19 +37,19 @@ func TestSomeAndAllProxiesHaveAcknowledgedAState(t *testing.T) {
 		tracker.Holds(xds.Identity{Group: group, Pod: pod}, state)
 	}
 	for _, c := range []struct {
-		state     string
-		but       string
-		some, all bool
+		state        string
+		but          string
+		acked, ready int
 	}{
-		{"1", "", true, true},
-		{"2", "", true, false},
-		{"2", "a", false, false},
-		{"2", "b", true, true},
-		{"", "", true, true},
-		{"long gone", "a", true, true},
+		{"1", "", 2, 2},
+		{"2", "", 1, 2},
+		{"2", "a", 0, 1},
+		{"2", "b", 1, 1},
+		{"", "", 2, 2},
+		{"long gone", "a", 1, 1},
 	} {
-		if some, all := tracker.Acked(group, c.state, map[string]struct{}{c.but: {}}); some != c.some || all != c.all {
-			t.Errorf("state %q without %q: %t, %t; want %t, %t", c.state, c.but, some, all, c.some, c.all)
+		if acked, ready := tracker.Acked(group, c.state, map[string]struct{}{c.but: {}}); acked != c.acked || ready != c.ready {
+			t.Errorf("state %q without %q: %d of %d; want %d of %d", c.state, c.but, acked, ready, c.acked, c.ready)
 		}
 	}
 	if !tracker.Knows(group, "starting") || tracker.Knows(group, "gone") {

@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -83,4 +86,73 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 	if got := host.Rules[0].Match.Path.Value; got != "/good" {
 		t.Errorf("%s is served", got)
 	}
+}
+
+// TestANACKWaitsForTheAnswersOfOtherProxies has one proxy reject a route before another one has answered.
+func TestANACKWaitsForTheAnswersOfOtherProxies(t *testing.T) {
+	t.Parallel()
+	for _, takes := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &recorder{live: true, ready: map[string]bool{"a": true}}
+			p := l.plane(t)
+			put(t, p, routeFor("a", 1, "a.example", "/new"))
+			p.config.step()
+			before := hostVersion(p, "a.example")
+			l.live, l.unanswered = false, 1
+			nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+			p.config.step()
+			if got := hostVersion(p, "a.example"); got != before {
+				t.Fatalf("the host has version %s before the other proxy has answered", got)
+			}
+			l.acked = takes
+			time.Sleep(2 * time.Second)
+			p.config.step()
+			if replaced := hostVersion(p, "a.example") != before; replaced == takes {
+				t.Errorf("the other proxy takes the route: %t; it is replaced for all: %t", takes, replaced)
+			}
+		})
+	}
+}
+
+// TestARouteReportsProxiesOfOtherReplicas has a proxy of another replica reject a route that others serve. Of more than some NACKs of a
+// proxy this replica sees only the offers.
+func TestARouteReportsProxiesOfOtherReplicas(t *testing.T) {
+	t.Parallel()
+	there := &recorder{live: true, ready: map[string]bool{"a": true}}
+	elsewhere := there.plane(t)
+	put(t, elsewhere, routeFor("a", 1, "a.example", "/new"))
+	elsewhere.config.step()
+	there.live, there.acked = false, true
+	nackDomain(elsewhere, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+	elsewhere.config.step()
+	const key = "HTTPRoute/infra/a@infra/web"
+	if there.offers[key] == nil {
+		t.Fatalf("nothing is offered but %v", slices.Collect(maps.Keys(there.offers)))
+	}
+
+	l := &recorder{acked: true, ready: map[string]bool{"a": true}}
+	p := l.plane(t)
+	put(t, p, routeFor("a", 1, "a.example", "/new"))
+	p.config.step()
+	before := hostVersion(p, "a.example")
+	l.said = nil
+	p.Offered("other", key, elsewhere.quarantine.RejectedDigest("HTTPRoute/infra/a", "infra/web"), there.offers[key])
+	p.config.step()
+	l.recorded(t, "refuse HTTPRoute infra/a []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; its requests are "+
+		"answered 500 until the route changes at some proxies, and other proxies serve this version; replace those that are outdated")
+	if got := hostVersion(p, "a.example"); got != before {
+		t.Errorf("the host has version %s", got)
+	}
+	if len(l.offers) > 0 {
+		t.Errorf("this replica offers what it knows from another one: %v", slices.Collect(maps.Keys(l.offers)))
+	}
+
+	there.ready = nil
+	elsewhere.config.step()
+	if len(there.offers) > 0 || elsewhere.quarantine.Size().Routes > 0 {
+		t.Errorf("after the proxy is gone, its replica offers %v", slices.Collect(maps.Keys(there.offers)))
+	}
+	p.Offered("other", key, "", nil)
+	p.config.step()
+	l.recorded(t, "accept HTTPRoute infra/a")
 }

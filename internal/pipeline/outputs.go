@@ -54,9 +54,9 @@ type Convergence interface {
 	Accept(kind store.Kind, key, gateway string)
 	// Live says whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
-	// Acked says whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty state
+	// Acked counts the ready proxies of a group but these, and those of them that have acknowledged a state, or a later one. An empty state
 	// is any.
-	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
+	Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int)
 	// Knows says whether a proxy of a group is connected to a replica.
 	Knows(group xds.GroupID, pod string) bool
 }

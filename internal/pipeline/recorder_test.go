@@ -19,11 +19,13 @@ import (
 type recorder struct {
 	discard
 	live bool
-	// acked reports that other proxies have acknowledged everything, and ready has the proxies that are connected.
-	acked  bool
-	ready  map[string]bool
-	said   []string
-	offers map[string][]byte
+	// acked reports that another proxy has acknowledged everything, unanswered is how many have not if none has, and ready has the proxies
+	// that are connected.
+	acked      bool
+	unanswered int
+	ready      map[string]bool
+	said       []string
+	offers     map[string][]byte
 }
 
 func (l *recorder) SetRoute(_ store.Kind, key string, o outcome.Route) {
@@ -50,8 +52,11 @@ func (l *recorder) Accept(kind store.Kind, key, _ string) {
 	l.said = append(l.said, fmt.Sprintf("accept %s %s", kind, key))
 }
 
-func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (some, all bool) {
-	return l.acked, false
+func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) {
+	if l.acked {
+		return 1, 2
+	}
+	return 0, l.unanswered
 }
 func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }

@@ -102,14 +102,14 @@ func (discardSelectors) Delete(ir.BackendTarget)          {}
 
 func (discard) ReleaseGateway(string, int64) {}
 
-func (discard) Reach(map[xds.GroupID]string, time.Time)                         {}
-func (discard) Reject(store.Kind, string, string, outcome.Rejection)            {}
-func (discard) Accept(store.Kind, string, string)                               {}
-func (discard) Offer(string, string, []byte)                                    {}
-func (discard) Withdraw(string)                                                 {}
-func (discard) Acked(xds.GroupID, string, map[string]struct{}) (some, all bool) { return false, false }
-func (discard) Knows(xds.GroupID, string) bool                                  { return true }
-func (discard) Live(store.Kind, string, string) bool                            { return true }
+func (discard) Reach(map[xds.GroupID]string, time.Time)                           {}
+func (discard) Reject(store.Kind, string, string, outcome.Rejection)              {}
+func (discard) Accept(store.Kind, string, string)                                 {}
+func (discard) Offer(string, string, []byte)                                      {}
+func (discard) Withdraw(string)                                                   {}
+func (discard) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) { return 0, 0 }
+func (discard) Knows(xds.GroupID, string) bool                                    { return true }
+func (discard) Live(store.Kind, string, string) bool                              { return true }
 
 func (discard) SetPolicy(store.Kind, string, outcome.Policy) {}
 

@@ -77,8 +77,8 @@ func atParent(r outcome.Rejection, listeners []string, own outcome.Condition) ou
 	}
 }
 
-// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state.
-func (s *Statuses) Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool) {
+// Acked counts the ready proxies of a group but these, and those of them that have acknowledged a state.
+func (s *Statuses) Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int) {
 	return s.tracker.Acked(group, state, but)
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
@@ -46,8 +47,8 @@ const maxIntroductions = 32
 func (q *Quarantine) Introduce(changes []xds.Change, states map[xds.GroupID]string) {
 	for group, list := range q.introduced {
 		list = slices.DeleteFunc(list, func(in introduction) bool {
-			_, all := q.convergence.Acked(group, in.state, nil)
-			return all
+			acked, ready := q.convergence.Acked(group, in.state, nil)
+			return ready > 0 && acked == ready
 		})
 		if q.introduced[group] = list; len(list) == 0 {
 			delete(q.introduced, group)
@@ -73,28 +74,57 @@ func (q *Quarantine) Introduce(changes []xds.Change, states map[xds.GroupID]stri
 	}
 }
 
-// acked reports whether a proxy of a group, other than these, has acknowledged the present version of a host.
-func (q *Quarantine) acked(at groupHost, but map[string]struct{}) bool {
+// acked counts the proxies of a group, other than these, that are ready, and those that have acknowledged the present version of a host.
+func (q *Quarantine) acked(at groupHost, but map[string]struct{}) (acked, ready int) {
 	state := ""
 	for _, in := range q.introduced[at.group] {
 		if _, changed := in.hosts[at.host]; changed {
 			state = in.state
 		}
 	}
-	some, _ := q.convergence.Acked(at.group, state, but)
-	return some
+	return q.convergence.Acked(at.group, state, but)
+}
+
+const (
+	// answerWait is how long a NACK waits for the answers of other proxies: one that comes first does not take a version from all of them.
+	answerWait = time.Second
+	// answerPoll is how often these are looked at.
+	answerPoll = 50 * time.Millisecond
+)
+
+// accepted reports whether other proxies have acknowledged what some reject, and whether that is not known yet.
+func (q *Quarantine) accepted(r NACK, at groupHost, but map[string]struct{}) (accepted, waits bool) {
+	acked, ready := q.acked(at, but)
+	if acked > 0 || ready == 0 {
+		return acked > 0, false
+	}
+	until, known := q.answerUntil[r]
+	if !known && len(q.answerUntil) < MaxNACKs {
+		until = time.Now().Add(answerWait)
+		q.answerUntil[r] = until
+	}
+	return false, time.Now().Before(until)
 }
 
 // keepApart takes in a NACK of a host that other proxies have acknowledged, and reports whether it is one. A closed host that is rejected
 // is one too: nothing is left to try.
 func (q *Quarantine) keepApart(r NACK, report Report) bool {
-	at, reason := groupHost{r.Group, r.host()}, report.Reason
+	at := groupHost{r.Group, r.host()}
 	entry := &apartEntry{version: r.Version, closed: r.Version == q.tables.ClosedVersion(at.host)}
 	if known := q.apart[at]; known != nil && known.version == r.Version {
 		entry, report = known, known.With(report)
 	}
-	if !entry.closed && (r.Filters || !q.acked(at, report.Pods)) {
-		return false
+	if !entry.closed {
+		accepted, waits := false, false
+		if !r.Filters {
+			accepted, waits = q.accepted(r, at, report.Pods)
+		}
+		if waits {
+			q.delayed[r] = report
+		}
+		if !accepted {
+			return waits
+		}
 	}
 	byRoute := r.byRoute()
 	for key := range byRoute {
@@ -105,7 +135,7 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 	}
 	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
 	for _, key := range slices.Sorted(maps.Keys(byRoute)) {
-		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], reason) {
+		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], at.group, report) {
 			entry.closed = true
 		}
 		if !slices.Contains(entry.routes, key) {
@@ -117,18 +147,24 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 }
 
 // rejectApart puts a route in quarantine for the proxies that reject it. It returns false if they reject a substitute that others take.
-func (q *Quarantine) rejectApart(p place, rules []string, reason string) bool {
+func (q *Quarantine) rejectApart(p place, rules []string, group xds.GroupID, report Report) bool {
 	current, exists := q.tables.Routes.Get(nil, p.route)
 	known := q.routes[p]
 	switch {
 	case !exists:
 		return false
-	case known != nil && current.SameRules(known.rejected):
-		return known.apart
+	case known == nil || !current.SameRules(known.rejected):
+		q.quarantineRoute(p, current, routeEntry{
+			rules: rules, reason: report.Reason, apart: true, limited: known == nil && q.full(p.gateway),
+			beyond: current.Instead[p.gateway].BeyondLimit,
+		})
+		known = q.routes[p]
+	case !known.apart:
+		return false
 	}
-	q.quarantineRoute(p, current, routeEntry{
-		rules: rules, reason: reason, apart: true, limited: known == nil && q.full(p.gateway), beyond: current.Instead[p.gateway].BeyondLimit,
-	})
+	pods := maps.Clone(report.Pods)
+	maps.Copy(pods, known.pods)
+	known.group, known.pods, known.offered = group, pods, known.offered && len(known.pods) > 0
 	return true
 }
 
@@ -142,12 +178,42 @@ func (q *Quarantine) rejectInstead(r NACK) bool {
 	return true
 }
 
-// releaseApart forgets hosts that have changed, and those whose proxies are gone.
+// releaseApart forgets hosts that have changed, and hosts and routes whose proxies are gone.
 func (q *Quarantine) releaseApart() {
+	var offered map[string]bool
+	for p, entry := range q.routes {
+		if !entry.apart {
+			continue
+		}
+		had := len(entry.pods) > 0
+		maps.DeleteFunc(entry.pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(entry.group, pod) })
+		if len(entry.pods) > 0 {
+			continue
+		}
+		if had {
+			entry.offered = false
+			q.peers.Withdraw(p.offerKey())
+		}
+		if offered == nil {
+			offered = q.offeredApart()
+		}
+		if !offered[p.offerKey()] {
+			q.remove(p, entry)
+		}
+	}
 	maps.DeleteFunc(q.apart, func(at groupHost, entry *apartEntry) bool {
 		maps.DeleteFunc(entry.Pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(at.group, pod) })
 		return len(entry.Pods) == 0 || q.tables.HostVersion(at.host) != entry.version
 	})
+}
+
+// offeredApart returns the places of which other replicas know proxies that reject a route.
+func (q *Quarantine) offeredApart() map[string]bool {
+	offered := map[string]bool{}
+	for id, o := range q.offers {
+		offered[id.Key] = offered[id.Key] || o.content.Apart
+	}
+	return offered
 }
 
 // Apart calls visit for each host that some proxies of a group reject as it is, and others serve, with what is served instead at its
@@ -191,28 +257,38 @@ func hasNeeds(current, instead route.Resolved) bool {
 
 // noticeApart reports what some proxies reject: the routes at fault, or all of the host if these are not known.
 func (q *Quarantine) noticeApart(add func(Notice)) {
+	closed := map[place]bool{}
 	for at, entry := range q.apart {
-		gateway, pods := at.host.Table.Gateway, slices.Sorted(maps.Keys(entry.Pods))
-		where := fmt.Sprintf("at proxy %s, and other proxies serve this version; replace those that are outdated",
-			strings.Join(pods[:min(len(pods), maxPods)], ", "))
-		routes := entry.routes
+		gateway, routes := at.host.Table.Gateway, entry.routes
+		if q.hosts[at.host] != nil || !entry.closed {
+			// It is closed for all, and reported, or the routes report it.
+			continue
+		}
 		if len(routes) == 0 {
 			routes = q.tables.HostRoutes(at.host)
 		}
 		for _, key := range routes {
+			closed[place{key, gateway}] = true
 			kind, own := store.SplitKindKey(key)
-			switch known := q.routes[place{key, gateway}]; {
-			case q.hosts[at.host] != nil:
-				// It is closed for all, and reported.
-			case known != nil && known.apart && !entry.closed:
-				q.noticeRoute(add, place{key, gateway}, known, where)
-			default:
-				add(Notice{Kind: kind, Key: own, Gateway: gateway, Message: fmt.Sprintf(
-					"a proxy of Gateway %s rejected (NACK) it for host %s: %s; all requests for the host are answered 500 %s",
-					gateway, at.host.Domain, entry.Reason, where)})
-			}
+			add(Notice{Kind: kind, Key: own, Gateway: gateway, Message: fmt.Sprintf(
+				"a proxy of Gateway %s rejected (NACK) it for host %s: %s; all requests for the host are answered 500 %s",
+				gateway, at.host.Domain, entry.Reason, where(entry.Pods))})
 		}
 	}
+	for p, entry := range q.routes {
+		if entry.apart && !closed[p] {
+			q.noticeRoute(add, p, entry, where(entry.pods))
+		}
+	}
+}
+
+// where names proxies that reject what others serve.
+func where(pods map[string]struct{}) string {
+	names := "some proxies"
+	if sorted := slices.Sorted(maps.Keys(pods)); len(sorted) > 0 {
+		names = "proxy " + strings.Join(sorted[:min(len(sorted), maxPods)], ", ")
+	}
+	return "at " + names + ", and other proxies serve this version; replace those that are outdated"
 }
 
 // maxPods is the number of proxies that a message names.

@@ -116,8 +116,9 @@ func (q *routeEntry) floor() level {
 // Offer offers what is in quarantine here to other replicas.
 func (q *Quarantine) Offer() {
 	for p, entry := range q.routes {
-		if entry.offered || entry.beyond {
-			// What a limit closes is tried again when it is lifted. Other replicas have the same NACKs.
+		if entry.offered || entry.beyond || entry.apart && len(entry.pods) == 0 {
+			// What a limit closes is tried again when it is lifted, and other replicas have the same NACKs. What only another replica knows
+			// proxies of ends with what that one offers.
 			continue
 		}
 		entry.offered = true

@@ -75,8 +75,11 @@ type routeEntry struct {
 	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
 	served  level
 	offered bool
-	rules   []string
-	reason  string
+	// pods are the proxies of a group that reject a route which is apart, none if only another replica knows them.
+	group  xds.GroupID
+	pods   map[string]struct{}
+	rules  []string
+	reason string
 }
 
 // applies reports whether the level replaces what is served. A route beyond a limit answers errors already, whatever was good: it is
@@ -154,9 +157,11 @@ type Quarantine struct {
 	apart      map[groupHost]*apartEntry
 	introduced map[xds.GroupID][]introduction
 	// delayed are NACKs that wait for an offer, and waitUntil is the deadline of each route. It stays while the route exists, so a route
-	// waits once: from then on this replica has seen itself which version was good.
-	delayed   map[NACK]Report
-	waitUntil map[place]time.Time
+	// waits once: from then on this replica has seen itself which version was good. NACKs that wait for the answers of other proxies have
+	// a deadline in answerUntil.
+	delayed     map[NACK]Report
+	waitUntil   map[place]time.Time
+	answerUntil map[NACK]time.Time
 	// reported is the generation of a route that its status reported as live when this replica saw it, and no longer does.
 	reported map[place]int64
 	// again requests another step.
@@ -167,9 +172,9 @@ type Quarantine struct {
 type Convergence interface {
 	// Live reports whether every ready proxy of a Gateway has acknowledged the last outcome of an object.
 	Live(kind store.Kind, key, gateway string) bool
-	// Acked reports whether some, and whether all ready proxies of a group but these have acknowledged a state, or a later one. An empty
-	// state is any.
-	Acked(group xds.GroupID, state string, but map[string]struct{}) (some, all bool)
+	// Acked counts the ready proxies of a group but these, and those of them that have acknowledged a state, or a later one. An empty state
+	// is any.
+	Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int)
 	// Knows reports whether a proxy of a group is connected to a replica.
 	Knows(group xds.GroupID, pod string) bool
 }
@@ -203,6 +208,7 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
 		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
+		answerUntil: map[NACK]time.Time{},
 	}
 }
 
@@ -229,6 +235,13 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 		default:
 			q.resources[r] = nacks[r]
 		}
+	}
+	maps.DeleteFunc(q.answerUntil, func(r NACK, _ time.Time) bool {
+		_, waits := q.delayed[r]
+		return !waits
+	})
+	if len(q.answerUntil) > 0 {
+		time.AfterFunc(answerPoll, q.again)
 	}
 }
 

@@ -195,7 +195,7 @@ func (discard) Forget(store.Kind, string)                                       
 func (discard) Reach(map[xds.GroupID]string, time.Time)                         {}
 func (discard) Reject(store.Kind, string, string, outcome.Rejection)            {}
 func (discard) Accept(store.Kind, string, string)                               {}
-func (discard) Acked(xds.GroupID, string, map[string]struct{}) (some, all bool) { return false, false }
+func (discard) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) { return 0, 0 }
 func (discard) Knows(xds.GroupID, string) bool                                  { return true }
 func (discard) Live(store.Kind, string, string) bool                            { return true }
 func (discard) Offer(string, string, []byte)                                    {}

@@ -41,7 +41,7 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 		matchPath(route, "/([a-z]{500})?")
 		return route
 	})
-	c.took(w.programmedAt(t, "during", strict), "while they are created: a route is programmed after", limit)
+	c.took(w.programmedAt(t, "during", strict), "while they are created: a route is programmed after", 5*time.Second)
 	w.waitAllRejected(t, rejected)
 	c.note("all %d report it after %s", rejected, rounded(clock.Since(start)))
 	c.took(w.programmedAt(t, "after", strict), "then: a route is programmed after", limit)
@@ -53,10 +53,14 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 	w.waitEach(t, fresh, rejected, http.StatusInternalServerError)
 	c.took(w.programmedAt(t, "fresh", fresh), "at another new proxy of this kind: after", limit)
 
-	for i := range rejected {
-		route := &gwv1.HTTPRoute{}
-		route.Namespace, route.Name = w.Namespace, rejectedName(i)
-		w.edit(t, route, func(route *gwv1.HTTPRoute) { matchPath(route, "/") })
+	var routes gwv1.HTTPRouteList
+	if err := w.List(t.Context(), &routes, client.InNamespace(w.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range routes.Items {
+		if strings.HasPrefix(routes.Items[i].Name, "rejected-") {
+			w.edit(t, &routes.Items[i], func(route *gwv1.HTTPRoute) { matchPath(route, "/") })
+		}
 	}
 	w.waitEach(t, strict, rejected, http.StatusOK)
 	w.waitEach(t, fresh, rejected, http.StatusOK)

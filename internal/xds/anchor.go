@@ -54,7 +54,8 @@ func (s *stream) scopesBehindListeners() *response {
 	return r
 }
 
-// resendScopes sends them, and reports whether none are left.
+// resendScopes sends them, and reports whether none are left. Those that were not sent in this cycle after all, because they wait for a
+// cluster, are left out, even if there is another version by now.
 func (s *stream) resendScopes() bool {
 	own := &s.subscriptions[Scope]
 	if s.cycle.scopesAgain == nil {
@@ -63,7 +64,13 @@ func (s *stream) resendScopes() bool {
 	if !own.ready() {
 		return false
 	}
-	s.send(Scope, own.dropHeld(s.cycle.scopesAgain))
+	again := newResponse(Scope)
+	for _, resource := range s.cycle.scopesAgain.resources {
+		if name := resource.label(); own.sent[name] == resource.Version() {
+			again.add(name, resource)
+		}
+	}
+	s.send(Scope, again)
 	s.cycle.scopesAgain = nil
 	return true
 }

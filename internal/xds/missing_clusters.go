@@ -256,20 +256,6 @@ func (s *stream) keepBack(t Type, r *response) *response {
 	return rest
 }
 
-// dropHeld takes what waits for a cluster out of a response that repeats what the proxy has.
-func (s *subscription) dropHeld(r *response) *response {
-	if len(s.held) == 0 {
-		return r
-	}
-	rest := newResponse(r.typ)
-	for _, resource := range r.resources {
-		if _, held := s.held[resource.label()]; !held {
-			rest.add(resource.label(), resource)
-		}
-	}
-	return rest
-}
-
 // markUsed records that the proxy uses the clusters of a response. A cluster that was removed may be on its way again.
 func (s *subscription) markUsed(d *delivery) {
 	for name, version := range d.versions {

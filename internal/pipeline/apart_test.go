@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,4 +157,116 @@ func TestARouteReportsProxiesOfOtherReplicas(t *testing.T) {
 	p.Offered("other", key, "", nil)
 	p.config.step()
 	l.recorded(t, "accept HTTPRoute infra/a")
+}
+
+// TestWhatRulesShareIsNotReplacedIfAnotherProxyHasAcknowledgedIt has one proxy reject what is not of a route.
+func TestWhatRulesShareIsNotReplacedIfAnotherProxyHasAcknowledgedIt(t *testing.T) {
+	t.Parallel()
+	const policy = `
+apiVersion: gatewright.dev/v1alpha1
+kind: SecurityPolicy
+metadata: {namespace: infra, name: cors, generation: 1}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}]
+  cors: {allowOrigins: ["https://a.example"]}
+`
+	const filters = `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 2}
+spec:
+  gatewayClassName: gatewright
+  listeners:
+  - name: http
+    port: 80
+    protocol: HTTP
+    filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}}}]}
+`
+	for name, c := range map[string]struct {
+		objects string
+		want    []string
+	}{
+		"a policy on the Gateway": {policy, []string{"HTTPRoute infra/a []", "HTTPRoute infra/b []", "SecurityPolicy infra/cors []"}},
+		"filters of the listener": {filters, []string{
+			"Gateway infra/web [http]", "HTTPRoute infra/a []", "HTTPRoute infra/a [http]", "HTTPRoute infra/b []", "HTTPRoute infra/b [http]",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, proxies := &recorder{live: true, ready: map[string]bool{"a": true}}, &insteads{Cache: xds.NewCache()}
+			p := l.planeOf(t, proxies)
+			put(t, p, c.objects+"---"+routeFor("a", 1, "a.example", "/")+"---"+routeFor("b", 1, "b.example", "/"))
+			p.config.step()
+			before := hostVersion(p, "a.example")
+			l.said, l.live, l.acked = nil, false, true
+			for _, domain := range []string{"a.example", "b.example"} {
+				nackDomain(p, domain, func(r *xds.NACK) { r.Filters = true })
+			}
+			p.config.step()
+			p.config.step()
+			if got := hostVersion(p, "a.example"); got != before {
+				t.Errorf("the host has version %s at all proxies", got)
+			}
+			last := ir.ParseTableID("infra/web/80").Host(proxies.hosts[len(proxies.hosts)-1])
+			if version(proxies.last) != version(closedTranslation(last).resource) {
+				t.Error("the proxy does not get a closed host")
+			}
+			if got := l.nackReports(); !slices.Equal(got, c.want) {
+				t.Errorf("reported by %q, want %q", got, c.want)
+			}
+			const one = "host a.example and 1 more of listener http: no such thing; all requests there are answered 500 at proxy a"
+			if !slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, one) }) {
+				t.Errorf("said %q", l.said)
+			}
+
+			// A replica without that proxy reports the same.
+			there := &recorder{live: true, acked: true}
+			other := there.plane(t)
+			put(t, other, c.objects+"---"+routeFor("a", 1, "a.example", "/")+"---"+routeFor("b", 1, "b.example", "/"))
+			other.config.step()
+			there.said = nil
+			for key, content := range l.offers {
+				other.Offered("first", key, hostVersion(other, strings.TrimPrefix(key, "host@infra/web/80|")), content)
+			}
+			other.config.step()
+			if got := there.nackReports(); !slices.Equal(got, c.want) {
+				t.Errorf("reported at the other replica by %q, want %q", got, c.want)
+			}
+			if got := hostVersion(other, "a.example"); got != before {
+				t.Errorf("the host has version %s at the other replica", got)
+			}
+			l.ready = map[string]bool{}
+			if p.config.step(); len(l.offers) > 0 {
+				t.Errorf("after the proxy is gone, its replica offers %v", slices.Collect(maps.Keys(l.offers)))
+			}
+		})
+	}
+}
+
+// TestManyNACKsWaitForTheAnswersOfOtherProxies has a proxy reject more hosts at once than have their details kept, before another answers.
+func TestManyNACKsWaitForTheAnswersOfOtherProxies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const count = 1100
+		l := &recorder{live: true, ready: map[string]bool{"a": true}}
+		p := l.plane(t)
+		for i := range count {
+			put(t, p, routeFor(fmt.Sprintf("r%d", i), 1, fmt.Sprintf("h%d.example", i), "/"))
+		}
+		p.config.step()
+		before := map[string]string{}
+		l.live, l.unanswered = false, 1
+		for i := range count {
+			domain := fmt.Sprintf("h%d.example", i)
+			before[domain] = hostVersion(p, domain)
+			nackDomain(p, domain, func(r *xds.NACK) { r.Filters = true })
+		}
+		p.config.step()
+		l.acked = true
+		p.config.step()
+		for domain, version := range before {
+			if got := hostVersion(p, domain); got != version {
+				t.Fatalf("host %s has version %s", domain, got)
+			}
+		}
+	})
 }

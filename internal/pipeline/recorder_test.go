@@ -73,9 +73,14 @@ func (l *recorder) recorded(t *testing.T, want ...string) {
 
 func (l *recorder) plane(t *testing.T) *Pipeline {
 	t.Helper()
+	return l.planeOf(t, xds.NewCache())
+}
+
+func (l *recorder) planeOf(t *testing.T, proxies Proxies) *Pipeline {
+	t.Helper()
 	l.offers = map[string][]byte{}
 	out := discardAll()
-	out.Statuses, out.Convergence, out.Peers = l, l, l
+	out.Proxies, out.Statuses, out.Convergence, out.Peers = proxies, l, l, l
 	p := New(out, prometheus.NewRegistry())
 	put(t, p, base+`
 kind: Gateway

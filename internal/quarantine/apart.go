@@ -1,7 +1,6 @@
 package quarantine
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,13 +8,12 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/route"
-	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // What some proxies of a group reject and others have acknowledged is not replaced for all: one outdated proxy takes nothing from others.
-// The proxies that reject it get what would be served otherwise, the last known good version of the route or an error, or else a closed
-// host. The route reports them.
+// The proxies that reject a route get what would be served otherwise, its last known good version or an error. Those that reject anything
+// else of a host, such as a policy on the Gateway or a filter of the listener, get a closed host. The objects at fault report them.
 
 // groupHost is a virtual host at the proxies of a group.
 type groupHost struct {
@@ -31,6 +29,8 @@ type apartEntry struct {
 	// instead is the version that these proxies get, and closed reports that it answers 500 to all requests.
 	instead string
 	closed  bool
+	// policies reports that the cause is in what the rules of the host share, and offered that other replicas know the entry.
+	policies, offered bool
 	Report
 }
 
@@ -99,7 +99,7 @@ func (q *Quarantine) accepted(r NACK, at groupHost, but map[string]struct{}) (ac
 		return acked > 0, false
 	}
 	until, known := q.answerUntil[r]
-	if !known && len(q.answerUntil) < MaxNACKs {
+	if !known {
 		until = time.Now().Add(answerWait)
 		q.answerUntil[r] = until
 	}
@@ -115,10 +115,7 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 		entry, report = known, known.With(report)
 	}
 	if !entry.closed {
-		accepted, waits := false, false
-		if !r.Filters {
-			accepted, waits = q.accepted(r, at, report.Pods)
-		}
+		accepted, waits := q.accepted(r, at, report.Pods)
 		if waits {
 			q.delayed[r] = report
 		}
@@ -134,6 +131,7 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 		}
 	}
 	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
+	entry.policies, entry.offered = entry.policies || r.Filters, false
 	for _, key := range slices.Sorted(maps.Keys(byRoute)) {
 		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], at.group, report) {
 			entry.closed = true
@@ -201,10 +199,15 @@ func (q *Quarantine) releaseApart() {
 			q.remove(p, entry)
 		}
 	}
-	maps.DeleteFunc(q.apart, func(at groupHost, entry *apartEntry) bool {
+	for at, entry := range q.apart {
 		maps.DeleteFunc(entry.Pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(at.group, pod) })
-		return len(entry.Pods) == 0 || q.tables.HostVersion(at.host) != entry.version
-	})
+		if len(entry.Pods) > 0 && q.tables.HostVersion(at.host) == entry.version {
+			continue
+		}
+		if delete(q.apart, at); entry.offered && q.hosts[at.host] == nil {
+			q.peers.Withdraw(hostKey(at.host))
+		}
+	}
 }
 
 // offeredApart returns the places of which other replicas know proxies that reject a route.
@@ -257,27 +260,40 @@ func hasNeeds(current, instead route.Resolved) bool {
 
 // noticeApart reports what some proxies reject: the routes at fault, or all of the host if these are not known.
 func (q *Quarantine) noticeApart(add func(Notice)) {
-	closed := map[place]bool{}
+	closed, hosts := map[place]bool{}, q.newHostNotices(add)
 	for at, entry := range q.apart {
-		gateway, routes := at.host.Table.Gateway, entry.routes
 		if q.hosts[at.host] != nil || !entry.closed {
 			// It is closed for all, and reported, or the routes report it.
 			continue
 		}
-		if len(routes) == 0 {
-			routes = q.tables.HostRoutes(at.host)
+		for _, key := range entry.routes {
+			closed[place{key, at.host.Table.Gateway}] = true
 		}
-		for _, key := range routes {
-			closed[place{key, gateway}] = true
-			kind, own := store.SplitKindKey(key)
-			add(Notice{Kind: kind, Key: own, Gateway: gateway, Message: fmt.Sprintf(
-				"a proxy of Gateway %s rejected (NACK) it for host %s: %s; all requests for the host are answered 500 %s",
-				gateway, at.host.Domain, entry.Reason, where(entry.Pods))})
-		}
+		hosts.report(at.host, entry.Reason, entry.policies, entry.routes, where(entry.Pods))
 	}
+	q.eachHostApartElsewhere(func(host ir.HostID, o offerContent) { hosts.report(host, o.Reason, o.Policies, nil, where(nil)) })
+	hosts.flush()
 	for p, entry := range q.routes {
 		if entry.apart && !closed[p] {
 			q.noticeRoute(add, p, entry, where(entry.pods))
+		}
+	}
+}
+
+// eachHostApartElsewhere visits the hosts that are closed at proxies which only other replicas know.
+func (q *Quarantine) eachHostApartElsewhere(visit func(ir.HostID, offerContent)) {
+	known := map[ir.HostID]bool{}
+	for at := range q.apart {
+		known[at.host] = true
+	}
+	for id, o := range q.offers {
+		text, isHost := strings.CutPrefix(id.Key, hostPrefix)
+		if !isHost || !o.content.Apart {
+			continue
+		}
+		if host := ir.ParseHostID(text); !known[host] && q.hosts[host] == nil && q.tables.HostVersion(host) == o.rejected {
+			known[host] = true
+			visit(host, o.content)
 		}
 	}
 }

@@ -1,13 +1,6 @@
 package quarantine
 
-import (
-	"fmt"
-
-	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
-	"github.com/gatewright/gatewright/internal/resolve/route"
-	"github.com/gatewright/gatewright/internal/store"
-)
+import "github.com/gatewright/gatewright/internal/ir"
 
 // A virtual host that proxies reject would hold back everything behind it. So it has another version after one step: that of its routes, of
 // the filters of its listener, or else one that answers 500 to all requests. This is for what no route is the cause of, such as policies
@@ -65,35 +58,4 @@ func (q *Quarantine) openHost(host ir.HostID, entry *hostEntry) {
 	delete(q.hosts, host)
 	q.tables.Substitutes.Hosts.Delete(host)
 	q.withdraw(hostKey(host), entry.rejected)
-}
-
-// noticeHosts reports the closed hosts: their routes, the policies on the listener if these are the cause, and the listener if there are
-// neither.
-func (q *Quarantine) noticeHosts(add func(Notice)) {
-	for host, entry := range q.hosts {
-		name := host.Table.Gateway
-		listeners, _ := q.tables.Listeners.Get(nil, host.Table)
-		owner, _ := route.OwnerOf(listeners, host.Domain)
-		message := fmt.Sprintf("a proxy of Gateway %s rejected (NACK) host %s of listener %s: %s; all its requests are answered 500 until it "+
-			"changes; correct its routes, or the policies on them and on the listener", name, host.Domain, owner.Name, entry.reason)
-		named := false
-		for _, key := range q.tables.HostRoutes(host) {
-			kind, own := store.SplitKindKey(key)
-			add(Notice{Kind: kind, Key: own, Gateway: name, Message: message})
-			named = true
-		}
-		if entry.policies {
-			for _, origin := range q.tables.PolicyOrigins(ir.ListenerID{Gateway: name, Listener: owner.ID}) {
-				add(Notice{Kind: store.Kind(origin.Kind), Key: origin.Name.String(), Gateway: name, Message: message})
-				named = true
-			}
-		}
-		if named {
-			continue
-		}
-		resolved, _ := q.tables.Gateways.Get(nil, name)
-		for object, names := range resolved.Owners(func(l gateway.Listener) bool { return l.ID == owner.ID }) {
-			add(Notice{Kind: object.Kind, Key: object.Key, Gateway: name, Listeners: names, Message: message})
-		}
-	}
 }

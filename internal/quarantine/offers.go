@@ -46,8 +46,8 @@ type offerContent struct {
 	Floor  level    `json:"floor"`
 	Rules  []string `json:"rules,omitempty"`
 	Reason string   `json:"reason"`
-	// Limited is set for a route whose good version is not served, because its Gateway has too many in quarantine, and Apart for one that is
-	// replaced only at the proxies that reject it. Policies is set for a host that is rejected for what its rules share.
+	// Limited is set for a route whose good version is not served, because its Gateway has too many in quarantine, and Apart for a route or
+	// host that is replaced only at the proxies that reject it. Policies is set for a host that is rejected for what its rules share.
 	Limited  bool            `json:"limited,omitempty"`
 	Apart    bool            `json:"apart,omitempty"`
 	Policies bool            `json:"policies,omitempty"`
@@ -138,6 +138,12 @@ func (q *Quarantine) Offer() {
 		}
 		q.publish(filtersKey(key), digestOf(entry.rejected), content)
 	}
+	for at, entry := range q.apart {
+		if entry.closed && len(entry.routes) == 0 && !entry.offered && q.hosts[at.host] == nil {
+			entry.offered = true
+			q.publish(hostKey(at.host), entry.version, offerContent{Floor: closed, Reason: entry.Reason, Policies: entry.policies, Apart: true})
+		}
+	}
 	for host, entry := range q.hosts {
 		if !entry.offered {
 			entry.offered = true
@@ -214,9 +220,9 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 	return changed
 }
 
-// adoptHost closes a host that another replica has closed.
+// adoptHost closes a host that another replica has closed for all proxies.
 func (q *Quarantine) adoptHost(host ir.HostID, o Offer) bool {
-	if o.rejected == "" || q.tables.HostVersion(host) != o.rejected {
+	if o.content.Apart || o.rejected == "" || q.tables.HostVersion(host) != o.rejected {
 		return false
 	}
 	return q.closeHost(host, &hostEntry{rejected: o.rejected, reason: o.content.Reason, policies: o.content.Policies})

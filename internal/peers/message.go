@@ -68,12 +68,16 @@ func (e entry) message() *statusv3.ClientConfig {
 		}},
 	}
 	for _, r := range e.nacks {
-		m.GenericXdsConfigs = append(m.GenericXdsConfigs, &statusv3.ClientConfig_GenericXdsConfig{
+		nack := &statusv3.ClientConfig_GenericXdsConfig{
 			TypeUrl:      typeNames[r.Type],
 			Name:         strings.Join(append([]string{r.Table, r.Name, detailsOf(r)}, r.Routes...), separator),
 			ConfigStatus: statusv3.ConfigStatus_ERROR,
 			ErrorState:   &adminv3.UpdateFailureState{Details: r.Reason, VersionInfo: r.Version},
-		})
+		}
+		if r.Cluster.Name != "" {
+			nack.XdsConfig = &anypb.Any{TypeUrl: r.Cluster.Name, Value: []byte(r.Cluster.Version)}
+		}
+		m.GenericXdsConfigs = append(m.GenericXdsConfigs, nack)
 	}
 	return m
 }
@@ -99,6 +103,7 @@ func parse(m *statusv3.ClientConfig) (entry, error) {
 				r := xds.NACK{
 					Type: t, Table: parts[0], Name: parts[1], Routes: routes,
 					Version: c.GetErrorState().GetVersionInfo(), Reason: c.GetErrorState().GetDetails(),
+					Cluster: xds.ClusterVersion{Name: c.GetXdsConfig().GetTypeUrl(), Version: string(c.GetXdsConfig().GetValue())},
 				}
 				r.Filters, r.Together = strings.Contains(details, detailFilters), strings.Contains(details, detailTogether)
 				e.nacks = append(e.nacks, r)

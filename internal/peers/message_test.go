@@ -38,3 +38,26 @@ func TestReplicasOfOtherReleasesReadTheNamesOfGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestNACKsAreReadAsTheyWereWritten has what a NACK of each kind says.
+func TestNACKsAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	nacks := []xds.NACK{
+		{Type: xds.Cluster, Name: "c", Version: "1", Reason: "no"},
+		{Type: xds.VirtualHost, Table: "t", Name: "a", Version: "2", Filters: true, Reason: "no"},
+		{
+			Type: xds.VirtualHost, Table: "t", Name: "a", Version: "2", Routes: []string{"r", "s"}, Together: true,
+			Cluster: xds.ClusterVersion{Name: "infra/fault/80", Version: "3"},
+		},
+	}
+	sent := entry{proxy: xds.Identity{Group: xds.GroupID{Namespace: "shop", Name: "web"}, Pod: "a"}, nacks: nacks}.message()
+	got, err := parse(sent)
+	if err != nil || len(got.nacks) != len(nacks) {
+		t.Fatalf("parsed as %+v (%v)", got, err)
+	}
+	for i, want := range nacks {
+		if !same(got.nacks[i], want) || got.nacks[i].Together != want.Together || got.nacks[i].Reason != want.Reason {
+			t.Errorf("%+v is parsed as %+v", want, got.nacks[i])
+		}
+	}
+}

@@ -39,7 +39,7 @@ func (r *nacks) set(replica string, e entry) {
 
 func same(a, b xds.NACK) bool {
 	return a.Type == b.Type && a.Table == b.Table && a.Name == b.Name && a.Version == b.Version && a.Filters == b.Filters &&
-		slices.Equal(a.Routes, b.Routes)
+		a.Cluster == b.Cluster && slices.Equal(a.Routes, b.Routes)
 }
 
 // drop forgets the proxies of a replica.

@@ -138,7 +138,7 @@ func (s *Server) NACKed(proxy xds.Identity, r xds.NACK) {
 func sizeOf(nacks []xds.NACK) int {
 	size := 0
 	for _, r := range nacks {
-		size += len(r.Table) + len(r.Name) + len(r.Version) + len(r.Reason)
+		size += len(r.Table) + len(r.Name) + len(r.Version) + len(r.Reason) + len(r.Cluster.Name) + len(r.Cluster.Version)
 		for _, route := range r.Routes {
 			size += len(route)
 		}

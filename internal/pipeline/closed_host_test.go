@@ -163,38 +163,6 @@ spec:
 	}
 }
 
-// TestAClosedHostIsTriedAgainWithAnotherCluster has proxies reject a host for a policy on the Gateway, and a cluster that may be the cause.
-func TestAClosedHostIsTriedAgainWithAnotherCluster(t *testing.T) {
-	t.Parallel()
-	l := &recorder{}
-	p := l.plane(t)
-	put(t, p, routeFor("a", 1, "a.example", "/"))
-	p.config.step()
-	rejected := hostVersion(p, "a.example")
-	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Cluster, Name: "infra/v1/80", Reason: "no such thing"})
-	nackDomain(p, "a.example", func(r *xds.NACK) { r.Filters = true })
-	p.config.step()
-	p.config.step()
-	if got := hostVersion(p, "a.example"); got != "closed" {
-		t.Errorf("the host has version %s", got)
-	}
-	for key, content := range l.offers {
-		p.Offered("other", key, rejected, content)
-	}
-	put(t, p, `
-kind: XBackendTrafficPolicy
-metadata: {namespace: infra, name: budget, generation: 1}
-spec:
-  targetRefs: [{group: "", kind: Service, name: v1}]
-  retryConstraint: {budget: {percent: 30}}
-`)
-	p.config.step()
-	p.config.step()
-	if got := hostVersion(p, "a.example"); got != rejected || p.quarantine.Size().Hosts > 0 {
-		t.Errorf("the host has version %s, want %s", got, rejected)
-	}
-}
-
 // TestEveryNACKBetweenTwoStepsCounts has proxies reject more hosts at once than have their details kept. A proxy does not repeat a NACK.
 func TestEveryNACKBetweenTwoStepsCounts(t *testing.T) {
 	t.Parallel()

@@ -59,8 +59,8 @@ func (i *inbox) nack(r quarantine.NACK, report quarantine.Report) {
 	i.mu.Lock()
 	i.begin()
 	if _, known := i.nacks[r]; !known && len(i.nacks) >= quarantine.MaxNACKs {
-		// There is one for each resource at most. A proxy does not repeat it.
-		r.Routes, r.Filters, r.Together = "", false, false
+		// A proxy does not repeat it. Without routes there is one for each version of a resource and each cause, at most.
+		r.Routes, r.Together = "", false
 		report.Reason = strings.ToValidUTF8(strings.Clone(report.Reason[:min(len(report.Reason), shortReason)]), "")
 	}
 	i.nacks[r] = i.nacks[r].With(report)

@@ -26,7 +26,7 @@ func (p *Pipeline) NACKed(proxy xds.Identity, r xds.NACK) {
 	case xds.VirtualHost:
 		p.config.inbox.nack(quarantine.NACK{
 			Group: proxy.Group, Type: r.Type, Name: r.Name, Table: r.Table, Version: r.Version, Routes: strings.Join(r.Routes, "\n"),
-			Filters: r.Filters, Together: r.Together,
+			Filters: r.Filters, Together: r.Together, Cluster: r.Cluster,
 		}, report)
 	case xds.Cluster, xds.Listener, xds.Secret:
 		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}, report)
@@ -55,6 +55,11 @@ func (g *graph) quarantineTables() quarantine.Tables {
 		ClosedVersion: func(host ir.HostID) string { return version(closedTranslation(host).resource) },
 		HeaderVersion: func(table ir.TableID) string {
 			t, _ := g.tables.Get(nil, table)
+			return version(t.resource)
+		},
+		ClusterVersion: func(gateway, cluster string) string {
+			backend, _ := ir.ParseBackend(cluster)
+			t, _ := g.clusters.Get(nil, ir.GatewayBackend{Gateway: gateway, Backend: backend})
 			return version(t.resource)
 		},
 		HostRoutes:  func(host ir.HostID) []string { return g.byVirtualHost.Keys(nil, host) },

@@ -31,6 +31,7 @@ type apartEntry struct {
 	closed  bool
 	// policies reports that the cause is in what the rules of the host share, and offered that other replicas know the entry.
 	policies, offered bool
+	causes            causes
 	Report
 }
 
@@ -131,9 +132,9 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 		}
 	}
 	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
-	entry.policies, entry.offered = entry.policies || r.Filters, false
+	entry.policies, entry.offered, entry.causes = entry.policies || r.Filters, false, entry.causes.with(causesOf(r))
 	for _, key := range slices.Sorted(maps.Keys(byRoute)) {
-		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], at.group, report) {
+		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], r, report) {
 			entry.closed = true
 		}
 		if !slices.Contains(entry.routes, key) {
@@ -145,7 +146,7 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 }
 
 // rejectApart puts a route in quarantine for the proxies that reject it. It returns false if they reject a substitute that others take.
-func (q *Quarantine) rejectApart(p place, rules []string, group xds.GroupID, report Report) bool {
+func (q *Quarantine) rejectApart(p place, rules []string, r NACK, report Report) bool {
 	current, exists := q.tables.Routes.Get(nil, p.route)
 	known := q.routes[p]
 	switch {
@@ -162,7 +163,8 @@ func (q *Quarantine) rejectApart(p place, rules []string, group xds.GroupID, rep
 	}
 	pods := maps.Clone(report.Pods)
 	maps.Copy(pods, known.pods)
-	known.group, known.pods, known.offered = group, pods, known.offered && len(known.pods) > 0
+	known.group, known.pods, known.offered = r.Group, pods, known.offered && len(known.pods) > 0
+	known.causes = known.causes.with(causesOf(r))
 	return true
 }
 
@@ -176,7 +178,8 @@ func (q *Quarantine) rejectInstead(r NACK) bool {
 	return true
 }
 
-// releaseApart forgets hosts that have changed, and hosts and routes whose proxies are gone.
+// releaseApart forgets hosts that have changed, or of which the cause has, and hosts and routes whose proxies are gone. The xDS server tries
+// a host again at a proxy that rejects it because of a cluster when the proxy has answered another version of that.
 func (q *Quarantine) releaseApart() {
 	var offered map[string]bool
 	for p, entry := range q.routes {
@@ -201,7 +204,7 @@ func (q *Quarantine) releaseApart() {
 	}
 	for at, entry := range q.apart {
 		maps.DeleteFunc(entry.Pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(at.group, pod) })
-		if len(entry.Pods) > 0 && q.tables.HostVersion(at.host) == entry.version {
+		if len(entry.Pods) > 0 && q.tables.HostVersion(at.host) == entry.version && !q.corrected(at.host.Table.Gateway, entry.causes) {
 			continue
 		}
 		if delete(q.apart, at); entry.offered && q.hosts[at.host] == nil {
@@ -291,7 +294,8 @@ func (q *Quarantine) eachHostApartElsewhere(visit func(ir.HostID, offerContent))
 		if !isHost || !o.content.Apart {
 			continue
 		}
-		if host := ir.ParseHostID(text); !known[host] && q.hosts[host] == nil && q.tables.HostVersion(host) == o.rejected {
+		if host := ir.ParseHostID(text); !known[host] && q.hosts[host] == nil && q.tables.HostVersion(host) == o.rejected &&
+			!q.corrected(host.Table.Gateway, o.content.Causes) {
 			known[host] = true
 			visit(host, o.content)
 		}

@@ -20,6 +20,7 @@ type hostEntry struct {
 	policies bool
 	// offered is set if other replicas know the entry.
 	offered bool
+	causes  causes
 }
 
 // closeUnreplaced closes the hosts that proxies reject and that have the same version after a step. It reports whether there are any.
@@ -44,18 +45,17 @@ func (q *Quarantine) closeHost(host ir.HostID, entry *hostEntry) bool {
 	return true
 }
 
-// releaseHosts forgets the closed hosts that have changed.
-func (q *Quarantine) releaseHosts() {
+// releaseHosts opens the closed hosts that have changed, or of which the cause has. It reports whether there are any of the latter.
+func (q *Quarantine) releaseHosts() (retried bool) {
 	for host, entry := range q.hosts {
-		if q.tables.HostVersion(host) != q.tables.ClosedVersion(host) {
-			q.openHost(host, entry)
+		corrected := q.corrected(host.Table.Gateway, entry.causes)
+		if !corrected && q.tables.HostVersion(host) == q.tables.ClosedVersion(host) {
+			continue
 		}
+		retried = retried || corrected
+		delete(q.hosts, host)
+		q.tables.Substitutes.Hosts.Delete(host)
+		q.withdraw(hostKey(host), entry.rejected)
 	}
-}
-
-// openHost takes a host out of quarantine.
-func (q *Quarantine) openHost(host ir.HostID, entry *hostEntry) {
-	delete(q.hosts, host)
-	q.tables.Substitutes.Hosts.Delete(host)
-	q.withdraw(hostKey(host), entry.rejected)
+	return retried
 }

@@ -143,11 +143,14 @@ func (q *Quarantine) ForgetGood() {
 	}
 }
 
-// release takes out of quarantine what has changed since it was rejected.
-func (q *Quarantine) release() {
+// release takes out of quarantine what has changed since it was rejected, and what is rejected because of a cluster that has. It reports
+// whether there is any of the latter, for which the stages have to run again.
+func (q *Quarantine) release() (retried bool) {
 	for p, entry := range q.routes {
 		current, _ := q.tables.Routes.Get(nil, p.route)
-		if q.gone(p) || !current.SameRules(entry.rejected) || entry.beyond && !current.Instead[p.gateway].BeyondLimit {
+		corrected := q.corrected(p.gateway, entry.causes)
+		if corrected || q.gone(p) || !current.SameRules(entry.rejected) || entry.beyond && !current.Instead[p.gateway].BeyondLimit {
+			retried = retried || corrected
 			q.remove(p, entry)
 			continue
 		}
@@ -156,18 +159,21 @@ func (q *Quarantine) release() {
 		}
 	}
 	for key, entry := range q.filters {
-		if !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {
+		corrected := q.corrected(key.Gateway, entry.causes)
+		if corrected || !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {
+			retried = retried || corrected
 			delete(q.filters, key)
 			q.tables.Substitutes.Filters.Delete(key)
 			q.withdraw(filtersKey(key), digestOf(entry.rejected))
 		}
 	}
-	q.releaseHosts()
+	retried = q.releaseHosts() || retried
 	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
 		if !q.tables.Hosts.Has(key) {
 			q.tables.Substitutes.FlatHosts.Delete(key)
 		}
 	}
+	return retried
 }
 
 // remove takes a route out of quarantine.

@@ -52,6 +52,7 @@ type offerContent struct {
 	Apart    bool            `json:"apart,omitempty"`
 	Policies bool            `json:"policies,omitempty"`
 	Good     json.RawMessage `json:"good,omitempty"`
+	Causes   causes          `json:"causes,omitempty"`
 }
 
 // NewOffer reads the offer of another replica. The digest is empty if the replica has nothing in quarantine there any more, so that the
@@ -75,6 +76,7 @@ func (o Offer) With(other Offer) Offer {
 	o.goodRejected, o.closedRejected = o.goodRejected || other.goodRejected, o.closedRejected || other.closedRejected
 	o.widenedRejected = o.widenedRejected || other.widenedRejected
 	o.content.Limited, o.content.Apart = o.content.Limited || other.content.Limited, o.content.Apart && other.content.Apart
+	o.content.Causes = other.content.Causes
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
@@ -122,14 +124,16 @@ func (q *Quarantine) Offer() {
 			continue
 		}
 		entry.offered = true
-		content := offerContent{Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason, Limited: entry.limited, Apart: entry.apart}
+		content := offerContent{
+			Floor: entry.floor(), Rules: entry.rules, Reason: entry.reason, Limited: entry.limited, Apart: entry.apart, Causes: entry.causes,
+		}
 		if entry.good != nil {
 			content.Good, _ = entry.good.Encode()
 		}
 		q.publish(p.offerKey(), digestOf(entry.rejected.Rules), content)
 	}
 	for key, entry := range q.filters {
-		content := offerContent{Reason: entry.reason}
+		content := offerContent{Reason: entry.reason, Causes: entry.causes}
 		switch {
 		case entry.good:
 			content.Good, _ = json.Marshal(entry.instead)
@@ -141,13 +145,17 @@ func (q *Quarantine) Offer() {
 	for at, entry := range q.apart {
 		if entry.closed && len(entry.routes) == 0 && !entry.offered && q.hosts[at.host] == nil {
 			entry.offered = true
-			q.publish(hostKey(at.host), entry.version, offerContent{Floor: closed, Reason: entry.Reason, Policies: entry.policies, Apart: true})
+			q.publish(hostKey(at.host), entry.version, offerContent{
+				Floor: closed, Reason: entry.Reason, Policies: entry.policies, Apart: true, Causes: entry.causes,
+			})
 		}
 	}
 	for host, entry := range q.hosts {
 		if !entry.offered {
 			entry.offered = true
-			q.publish(hostKey(host), entry.rejected, offerContent{Floor: closed, Reason: entry.reason, Policies: entry.policies})
+			q.publish(hostKey(host), entry.rejected, offerContent{
+				Floor: closed, Reason: entry.reason, Policies: entry.policies, Causes: entry.causes,
+			})
 		}
 	}
 }
@@ -189,19 +197,21 @@ func (q *Quarantine) adopt() bool {
 
 func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 	current, exists := q.tables.Routes.Get(nil, p.route)
-	if !exists || !slices.Contains(current.Gateways(), p.gateway) || digestOf(current.Rules) != o.rejected {
+	if !exists || !slices.Contains(current.Gateways(), p.gateway) || digestOf(current.Rules) != o.rejected ||
+		q.corrected(p.gateway, o.content.Causes) {
 		return false
 	}
 	entry, fresh := q.routes[p], false
 	if entry == nil || !current.SameRules(entry.rejected) {
 		// The other replica has counted it.
 		q.quarantineRoute(p, current, routeEntry{
-			rules: o.content.Rules, reason: o.content.Reason, limited: o.content.Limited, apart: o.content.Apart,
+			rules: o.content.Rules, reason: o.content.Reason, limited: o.content.Limited, apart: o.content.Apart, causes: o.content.Causes,
 		})
 		entry, fresh = q.routes[p], true
 	}
 	before, changed := entry.level(), fresh
 	entry.takeLevels(o)
+	entry.causes = entry.causes.with(o.content.Causes)
 	if entry.apart && !o.content.Apart {
 		// Where one replica replaces it for all proxies, all do.
 		entry.apart, changed = false, true
@@ -222,10 +232,13 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 
 // adoptHost closes a host that another replica has closed for all proxies.
 func (q *Quarantine) adoptHost(host ir.HostID, o Offer) bool {
-	if o.content.Apart || o.rejected == "" || q.tables.HostVersion(host) != o.rejected {
+	if o.content.Apart || o.rejected == "" || q.tables.HostVersion(host) != o.rejected ||
+		q.corrected(host.Table.Gateway, o.content.Causes) {
 		return false
 	}
-	return q.closeHost(host, &hostEntry{rejected: o.rejected, reason: o.content.Reason, policies: o.content.Policies})
+	return q.closeHost(host, &hostEntry{
+		rejected: o.rejected, reason: o.content.Reason, policies: o.content.Policies, causes: o.content.Causes,
+	})
 }
 
 // takeLevels takes over the levels that are rejected at some replica.
@@ -246,14 +259,15 @@ func (q *routeEntry) betterGood(o Offer) (route.Resolved, bool) {
 
 func (q *Quarantine) adoptFilters(listener ir.ListenerID, o Offer) bool {
 	rejected := q.tables.filtersOf(listener)
-	if len(rejected) == 0 || digestOf(rejected) != o.rejected {
+	if len(rejected) == 0 || digestOf(rejected) != o.rejected || q.corrected(listener.Gateway, o.content.Causes) {
 		return false
 	}
 	entry, changed := q.filters[listener], false
 	if entry == nil {
-		q.quarantineFilters(listener, rejected, o.content.Reason)
+		q.quarantineFilters(listener, rejected, o.content.Reason, nil)
 		entry, changed = q.filters[listener], true
 	}
+	entry.causes = entry.causes.with(o.content.Causes)
 	own, _ := json.Marshal(entry.instead)
 	var theirs []ir.ListenerFilter
 	switch {

@@ -28,10 +28,13 @@ type NACK struct {
 	Group xds.GroupID
 	Type  xds.Type
 	Name  string
-	// The rest is for a virtual host: its table and version, and the names of its routes, one on each line. Filters is set if the filters
-	// of the listener are the cause, Together if each route alone is accepted.
-	Table, Version, Routes string
-	Filters, Together      bool
+	// Version is that of a virtual host, or of what the hosts of a route table share.
+	Version string
+	// The rest is for a virtual host: its table, and the names of its routes, one on each line. Filters is set if the cause is in what its
+	// rules share, Together if each route alone is accepted. Cluster is a rejected cluster that it names, if that is the cause.
+	Table, Routes     string
+	Filters, Together bool
+	Cluster           xds.ClusterVersion
 }
 
 func (r NACK) compare(other NACK) int {
@@ -75,6 +78,7 @@ type routeEntry struct {
 	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
 	served  level
 	offered bool
+	causes  causes
 	// pods are the proxies of a group that reject a route which is apart, none if only another replica knows them.
 	group  xds.GroupID
 	pods   map[string]struct{}
@@ -252,16 +256,16 @@ func (q *Quarantine) Update(changes []xds.Change) {
 			q.forgetResource(&changes[i])
 		}
 	}
-	q.release()
+	retried := q.release()
 	q.releaseApart()
-	if adopted := q.adopt(); q.closeUnreplaced() || adopted {
-		// The version that other replicas have in quarantine is now present here too.
+	if adopted, closed := q.adopt(), q.closeUnreplaced(); retried || adopted || closed {
+		// What the stages read has changed.
 		q.again()
 	}
 }
 
 // forgetResource drops the NACK of a resource that has changed. A route table has changed if one of its hosts has, unless the NACK is about
-// what all of them share. What uses a rejected cluster is tried again.
+// what all of them share.
 func (q *Quarantine) forgetResource(change *xds.Change) {
 	switch change.Type {
 	case xds.RouteTable, xds.VirtualHost:
@@ -271,41 +275,21 @@ func (q *Quarantine) forgetResource(change *xds.Change) {
 			return r.Type == xds.RouteTable && r.Group == change.Group && r.Name == table && r != shared
 		})
 	default:
-		changed := NACK{Group: change.Group, Type: change.Type, Name: change.Name}
-		if _, rejected := q.resources[changed]; rejected && change.Type == xds.Cluster {
-			q.retryUsers(change.Name)
-		}
-		delete(q.resources, changed)
-	}
-}
-
-// retryUsers takes what uses a rejected cluster which has changed out of quarantine: the cluster may be the cause. These are routes, and
-// hosts that are closed for a policy above their routes. Where other proxies serve a route, those that reject it keep what they have
-// instead.
-func (q *Quarantine) retryUsers(cluster string) {
-	for p, entry := range q.routes {
-		users := entry.rejected.GatewayBackends()
-		if !entry.apart && slices.ContainsFunc(users, func(user ir.GatewayBackend) bool { return user.Backend.String() == cluster }) {
-			q.remove(p, entry)
-			q.again()
-		}
-	}
-	for host, entry := range q.hosts {
-		if entry.policies {
-			q.openHost(host, entry)
-			q.again()
-		}
+		delete(q.resources, NACK{Group: change.Group, Type: change.Type, Name: change.Name})
 	}
 }
 
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now.
 func (q *Quarantine) rejectHost(r NACK, report Report) {
-	host, reason := r.host(), report.Reason
-	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || q.keepApart(r, report) {
+	host, reason, because := r.host(), report.Reason, causesOf(r)
+	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || q.corrected(host.Table.Gateway, because) || q.keepApart(r, report) {
 		return
 	}
-	before := q.unreplaced[host]
-	q.unreplaced[host] = &hostEntry{rejected: r.Version, reason: reason, policies: r.Filters || before != nil && before.policies}
+	fresh := &hostEntry{rejected: r.Version, reason: reason, policies: r.Filters, causes: because}
+	if before := q.unreplaced[host]; before != nil {
+		fresh.policies, fresh.causes = before.policies || r.Filters, before.causes.with(because)
+	}
+	q.unreplaced[host] = fresh
 	gateway := host.Table.Gateway
 	switch {
 	case r.Filters:
@@ -322,7 +306,7 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(byRoute)) {
-			q.rejectRoute(place{key, gateway}, byRoute[key], reason)
+			q.rejectRoute(place{key, gateway}, byRoute[key], reason, because)
 		}
 	}
 }
@@ -375,12 +359,13 @@ func (q *Quarantine) flatten(id ir.HostID) bool {
 }
 
 // rejectRoute puts a route in quarantine at a Gateway. If proxies reject the substitute too, it tries the next level.
-func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
+func (q *Quarantine) rejectRoute(p place, rules []string, reason string, because causes) {
 	current, exists := q.tables.Routes.Get(nil, p.route)
 	if !exists {
 		return
 	}
 	if known := q.routes[p]; known != nil && current.SameRules(known.rejected) {
+		known.causes = known.causes.with(because)
 		if known.apart {
 			// No proxy that takes it is left.
 			known.apart = false
@@ -399,10 +384,11 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string) {
 	}
 	q.quarantineRoute(p, current, routeEntry{
 		rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway), beyond: current.Instead[p.gateway].BeyondLimit,
+		causes: because,
 	})
 }
 
-// quarantineRoute puts a route in quarantine, with the rules, the reason and the limit of an entry.
+// quarantineRoute puts a route in quarantine, with the rules, the reason, the limit and the causes of an entry.
 func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh routeEntry) {
 	current.Instead = nil
 	entry := &fresh
@@ -451,16 +437,16 @@ func (q *Quarantine) rejectFilters(r NACK, reason string) {
 	case known == nil && len(wanted) == 0:
 		// The cause is a policy above the routes, and the host is closed.
 	case known == nil || !slices.EqualFunc(known.rejected, wanted, sameFilter):
-		q.quarantineFilters(listener, wanted, reason)
+		q.quarantineFilters(listener, wanted, reason, causesOf(r))
 	case slices.EqualFunc(known.instead, owner.Filters, sameFilter):
 		// Proxies reject the substitute too.
-		known.instead, known.good, known.closed = []ir.ListenerFilter{{}}, false, true
+		known.instead, known.good, known.closed, known.causes = []ir.ListenerFilter{{}}, false, true, known.causes.with(causesOf(r))
 		q.tables.Substitutes.Filters.Set(listener, *known)
 	}
 }
 
-func (q *Quarantine) quarantineFilters(listener ir.ListenerID, rejected []ir.ListenerFilter, reason string) {
-	entry := &FilterSubstitute{rejected: rejected, instead: []ir.ListenerFilter{{}}, reason: reason}
+func (q *Quarantine) quarantineFilters(listener ir.ListenerID, rejected []ir.ListenerFilter, reason string, because causes) {
+	entry := &FilterSubstitute{rejected: rejected, instead: []ir.ListenerFilter{{}}, reason: reason, causes: because}
 	if good, known := q.lastGoodFilters[listener]; known && replacesFilters(listener, good, rejected) {
 		entry.instead, entry.good = good, true
 	}

@@ -22,6 +22,8 @@ type Tables struct {
 	HostVersion, ClosedVersion func(ir.HostID) string
 	// HeaderVersion returns the version of a route table without its virtual hosts, empty if there is none.
 	HeaderVersion func(ir.TableID) string
+	// ClusterVersion returns the version of a cluster of a Gateway, empty if there is none.
+	ClusterVersion func(gateway, cluster string) string
 	// HostRoutes are the routes of a virtual host, as `<kind>/<namespace>/<name>`.
 	HostRoutes  func(ir.HostID) []string
 	Substitutes Substitutes
@@ -56,6 +58,7 @@ type FilterSubstitute struct {
 	// good is set if instead is the last good version, closed if proxies reject that too.
 	good, closed bool
 	reason       string
+	causes       causes
 }
 
 // RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected.

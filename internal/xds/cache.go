@@ -97,7 +97,8 @@ func (c *Cache) Wants(id GroupID, r NACK) bool {
 			return false
 		}
 		host := table.hosts.get(r.Name)
-		return host != nil && host.version == r.Version
+		return host != nil && host.version == r.Version &&
+			(r.Cluster.Name == "" || g.resources[Cluster][r.Cluster.Name].Version() == r.Cluster.Version)
 	case RouteTable:
 		// Without a version it is not known whether the cause is still there.
 		table := g.tables[r.Name]

@@ -215,7 +215,8 @@ func (s *stream) reportHeld(resource versioned) (reported bool) {
 		})
 		s.observer.NACKed(s.identity, NACK{
 			Type: VirtualHost, Table: table, Name: domain, Version: host.version, Routes: routes, Filters: len(routes) == 0,
-			Reason: "backend " + name + ": " + s.subscriptions[Cluster].unacked[name].reason,
+			Reason:  "backend " + name + ": " + s.subscriptions[Cluster].unacked[name].reason,
+			Cluster: ClusterVersion{name, s.subscriptions[Cluster].nacked[name]},
 		})
 		reported = true
 	})

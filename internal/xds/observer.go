@@ -35,7 +35,12 @@ type NACK struct {
 	Reason string
 	// Origins are those of the rejected version of a Cluster, Listener or Secret; see [Change.Origins].
 	Origins []string
+	// Cluster is the NACKed cluster that a VirtualHost names, if that is why it is rejected.
+	Cluster ClusterVersion
 }
+
+// ClusterVersion is a version of a cluster.
+type ClusterVersion struct{ Name, Version string }
 
 // noObserver ignores all events.
 type noObserver struct{}

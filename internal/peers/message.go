@@ -106,6 +106,7 @@ func parse(m *statusv3.ClientConfig) (entry, error) {
 					Cluster: xds.ClusterVersion{Name: c.GetXdsConfig().GetTypeUrl(), Version: string(c.GetXdsConfig().GetValue())},
 				}
 				r.Filters, r.Together = strings.Contains(details, detailFilters), strings.Contains(details, detailTogether)
+				r.FellBack = strings.Contains(details, detailFellBack)
 				e.nacks = append(e.nacks, r)
 			}
 		}
@@ -113,10 +114,11 @@ func parse(m *statusv3.ClientConfig) (entry, error) {
 	return e, nil
 }
 
-// The letters for the details of a rejected virtual host.
+// The letters for the details of what is rejected.
 const (
 	detailFilters  = "f"
 	detailTogether = "t"
+	detailFellBack = "b"
 	// detailsPrefix tells them from the name of a route, which earlier releases have in their place.
 	detailsPrefix = "+"
 )
@@ -128,6 +130,9 @@ func detailsOf(r xds.NACK) string {
 	}
 	if r.Together {
 		details += detailTogether
+	}
+	if r.FellBack {
+		details += detailFellBack
 	}
 	return details
 }

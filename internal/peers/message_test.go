@@ -43,7 +43,7 @@ func TestReplicasOfOtherReleasesReadTheNamesOfGroups(t *testing.T) {
 func TestNACKsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	nacks := []xds.NACK{
-		{Type: xds.Cluster, Name: "c", Version: "1", Reason: "no"},
+		{Type: xds.Cluster, Name: "c", Version: "1", FellBack: true, Reason: "no"},
 		{Type: xds.VirtualHost, Table: "t", Name: "a", Version: "2", Filters: true, Reason: "no"},
 		{
 			Type: xds.VirtualHost, Table: "t", Name: "a", Version: "2", Routes: []string{"r", "s"}, Together: true,
@@ -56,8 +56,8 @@ func TestNACKsAreReadAsTheyWereWritten(t *testing.T) {
 		t.Fatalf("parsed as %+v (%v)", got, err)
 	}
 	for i, want := range nacks {
-		if !same(got.nacks[i], want) || got.nacks[i].Together != want.Together || got.nacks[i].Reason != want.Reason {
-			t.Errorf("%+v is parsed as %+v", want, got.nacks[i])
+		if got := got.nacks[i]; !same(got, want) || got.Together != want.Together || got.FellBack != want.FellBack || got.Reason != want.Reason {
+			t.Errorf("%+v is parsed as %+v", want, got)
 		}
 	}
 }

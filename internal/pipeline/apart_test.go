@@ -149,7 +149,7 @@ func TestARouteReportsProxiesOfOtherReplicas(t *testing.T) {
 		t.Errorf("this replica offers what it knows from another one: %v", slices.Collect(maps.Keys(l.offers)))
 	}
 
-	there.ready = nil
+	there.ready = map[string]bool{}
 	elsewhere.config.step()
 	if len(there.offers) > 0 || elsewhere.quarantine.Size().Routes > 0 {
 		t.Errorf("after the proxy is gone, its replica offers %v", slices.Collect(maps.Keys(there.offers)))

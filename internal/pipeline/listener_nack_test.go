@@ -139,3 +139,31 @@ spec: {parentRefs: [{name: gw, sectionName: https}], rules: [{backendRefs: [{nam
 		}
 	}
 }
+
+// TestANACKOfAListenerEndsWithTheProxiesThatSentIt has two proxies reject a listener. The next ones take it.
+func TestANACKOfAListenerEndsWithTheProxiesThatSentIt(t *testing.T) {
+	t.Parallel()
+	for _, fellBack := range []bool{false, true} {
+		l := &recorder{live: true, ready: map[string]bool{"a": true, "b": true}}
+		p := l.plane(t)
+		put(t, p, aRoute(1, "/"))
+		p.config.step()
+		for _, pod := range []string{"a", "b"} {
+			p.NACKed(xds.Identity{Group: ownGroup("infra/web"), Pod: pod}, xds.NACK{
+				Type: xds.Listener, Name: "infra/web/80", FellBack: fellBack, Reason: "no such port",
+			})
+			p.config.step()
+		}
+		for _, ready := range []map[string]bool{{"a": true}, {}} {
+			l.said, l.ready = nil, ready
+			p.config.step()
+			// If all proxies have the version before because of them, it stays.
+			want := len(ready) == 0 && !fellBack
+			for _, accepted := range []string{"accept Gateway infra/web", "accept HTTPRoute infra/r"} {
+				if got := slices.Contains(l.said, accepted); got != want {
+					t.Errorf("with %d of the proxies, which fell back: %t, said %q", len(ready), fellBack, l.said)
+				}
+			}
+		}
+	}
+}

@@ -18,6 +18,7 @@ const maxReason = 1024
 func (p *Pipeline) NACKed(proxy xds.Identity, r xds.NACK) {
 	report := quarantine.Report{
 		Reason: strings.ToValidUTF8(r.Reason[:min(len(r.Reason), maxReason)], ""), Pods: map[string]struct{}{proxy.Pod: {}},
+		FellBack: r.FellBack,
 	}
 	for _, origin := range r.Origins {
 		report.Origins = append(report.Origins, ir.ParseObjectRef(origin))

@@ -20,7 +20,7 @@ type recorder struct {
 	discard
 	live bool
 	// acked reports that another proxy has acknowledged everything, unanswered is how many have not if none has, and ready has the proxies
-	// that are connected.
+	// that are connected, nil for all.
 	acked      bool
 	unanswered int
 	ready      map[string]bool
@@ -58,7 +58,7 @@ func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready
 	}
 	return 0, l.unanswered
 }
-func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready[pod] }
+func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready == nil || l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }
 func (l *recorder) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
 func (l *recorder) Withdraw(key string)                  { delete(l.offers, key) }

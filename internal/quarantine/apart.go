@@ -178,8 +178,8 @@ func (q *Quarantine) rejectInstead(r NACK) bool {
 	return true
 }
 
-// releaseApart forgets hosts that have changed, or of which the cause has, and hosts and routes whose proxies are gone. The xDS server tries
-// a host again at a proxy that rejects it because of a cluster when the proxy has answered another version of that.
+// releaseApart forgets hosts that have changed, or of which the cause has, and hosts and routes whose proxies are gone. A proxy that rejects
+// a host because of a cluster is sent the host again by the xDS server when it has answered another version of the cluster.
 func (q *Quarantine) releaseApart() {
 	var offered map[string]bool
 	for p, entry := range q.routes {
@@ -187,8 +187,7 @@ func (q *Quarantine) releaseApart() {
 			continue
 		}
 		had := len(entry.pods) > 0
-		maps.DeleteFunc(entry.pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(entry.group, pod) })
-		if len(entry.pods) > 0 {
+		if !q.allGone(entry.group, entry.pods) {
 			continue
 		}
 		if had {
@@ -203,8 +202,8 @@ func (q *Quarantine) releaseApart() {
 		}
 	}
 	for at, entry := range q.apart {
-		maps.DeleteFunc(entry.Pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(at.group, pod) })
-		if len(entry.Pods) > 0 && q.tables.HostVersion(at.host) == entry.version && !q.corrected(at.host.Table.Gateway, entry.causes) {
+		if !q.allGone(at.group, entry.Pods) && q.tables.HostVersion(at.host) == entry.version &&
+			!q.corrected(at.host.Table.Gateway, entry.causes) {
 			continue
 		}
 		if delete(q.apart, at); entry.offered && q.hosts[at.host] == nil {

@@ -190,6 +190,8 @@ type Report struct {
 	Pods map[string]struct{}
 	// Origins are the objects that a rejected cluster, listener or secret comes from.
 	Origins []ir.ObjectRef
+	// FellBack reports that all proxies of a replica get its last good version until it changes.
+	FellBack bool
 }
 
 // With adds another report of the same NACK.
@@ -199,7 +201,7 @@ func (r Report) With(other Report) Report {
 		return other
 	}
 	maps.Copy(pods, other.Pods)
-	return Report{Reason: other.Reason, Pods: pods, Origins: other.Origins}
+	return Report{Reason: other.Reason, Pods: pods, Origins: other.Origins, FellBack: r.FellBack || other.FellBack}
 }
 
 // New returns an empty Quarantine. The function again requests another step.
@@ -237,7 +239,7 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 		case r.Type == xds.RouteTable && r.Version != "" && q.tables.HeaderVersion(ir.ParseTableID(r.Name)) != r.Version:
 			// It has another version by now.
 		default:
-			q.resources[r] = nacks[r]
+			q.resources[r] = q.resources[r].With(nacks[r])
 		}
 	}
 	maps.DeleteFunc(q.answerUntil, func(r NACK, _ time.Time) bool {
@@ -256,6 +258,7 @@ func (q *Quarantine) Update(changes []xds.Change) {
 			q.forgetResource(&changes[i])
 		}
 	}
+	q.releaseResources()
 	retried := q.release()
 	q.releaseApart()
 	if adopted, closed := q.adopt(), q.closeUnreplaced(); retried || adopted || closed {
@@ -277,6 +280,17 @@ func (q *Quarantine) forgetResource(change *xds.Change) {
 	default:
 		delete(q.resources, NACK{Group: change.Group, Type: change.Type, Name: change.Name})
 	}
+}
+
+// releaseResources forgets the NACKs of proxies that are gone, unless others still get another version because of them.
+func (q *Quarantine) releaseResources() {
+	maps.DeleteFunc(q.resources, func(r NACK, report Report) bool { return !report.FellBack && q.allGone(r.Group, report.Pods) })
+}
+
+// allGone forgets the proxies that are gone, and reports whether none is left.
+func (q *Quarantine) allGone(group xds.GroupID, pods map[string]struct{}) bool {
+	maps.DeleteFunc(pods, func(pod string, _ struct{}) bool { return !q.convergence.Knows(group, pod) })
+	return len(pods) == 0
 }
 
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now.

@@ -158,19 +158,22 @@ func (g *group) replace(t Type, name string, before, after *namedResource) {
 	}
 }
 
-// fallBack gives proxies the last good version of a NACKed resource, unless another proxy has acknowledged it. It is called with the
-// group locked.
-func (g *group) fallBack(t Type, name, version string) {
+// fallsBack reports whether proxies get the last good version of a NACKed resource, because no other proxy has acknowledged it. Without a
+// good version, which is not known after a restart, proxies that NACK it keep what they have. It is called with the group locked.
+func (g *group) fallsBack(t Type, name, version string) bool {
 	n := g.resources[t][name]
-	if n == nil || n.nacked || n.good == nil || n.Version() != version || n.acked.Load() {
-		// Without a good version, which is not known after a restart, proxies that NACK it keep what they have.
-		return
-	}
-	n.nacked = true
-	var different touched
-	different.add(t, name)
-	for s := range g.streams {
-		s.notify(&different)
+	return n != nil && n.Version() == version && n.good != nil && !n.acked.Load()
+}
+
+// fallBack gives proxies the last good version of a NACKed resource. It is called with the group locked.
+func (g *group) fallBack(t Type, name string) {
+	if n := g.resources[t][name]; !n.nacked {
+		n.nacked = true
+		var different touched
+		different.add(t, name)
+		for s := range g.streams {
+			s.notify(&different)
+		}
 	}
 }
 

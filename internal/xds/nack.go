@@ -73,10 +73,13 @@ func (d *delivery) originsOf(name string) []string {
 
 // fallBack reports a NACK and gives all proxies the last good version. It is called without locks.
 func (s *stream) fallBack(nack NACK) {
-	s.observer.NACKed(s.identity, nack)
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	s.group.fallBack(nack.Type, nack.Name, nack.Version)
+	nack.FellBack = s.group.fallsBack(nack.Type, nack.Name, nack.Version)
+	s.observer.NACKed(s.identity, nack)
+	if nack.FellBack {
+		s.group.fallBack(nack.Type, nack.Name)
+	}
 }
 
 // culprits returns the resources of a response that a NACK rejects, none if that is not known. A NACK of a type other than clusters and

@@ -35,6 +35,8 @@ type NACK struct {
 	Reason string
 	// Origins are those of the rejected version of a Cluster, Listener or Secret; see [Change.Origins].
 	Origins []string
+	// FellBack reports that all proxies of this server get the last good version of a Cluster, Listener or Secret instead, until it changes.
+	FellBack bool
 	// Cluster is the NACKed cluster that a VirtualHost names, if that is why it is rejected.
 	Cluster ClusterVersion
 }

@@ -33,3 +33,7 @@ func (t *Tracker) Acked(group xds.GroupID, state string, but map[string]struct{}
 func (t *Tracker) Knows(group xds.GroupID, pod string) bool {
 	return len(t.sessions.newest(xds.Identity{Group: group, Pod: pod})) > 0
 }
+
+// OnDisconnect sets the function that is called when a proxy has disconnected from a replica. It must return at once. Call it before
+// proxies connect.
+func (t *Tracker) OnDisconnect(ended func()) { t.sessions.ended = ended }

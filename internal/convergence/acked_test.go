@@ -56,3 +56,31 @@ func TestSomeAndAllProxiesHaveAcknowledgedAState(t *testing.T) {
 		t.Error("a proxy that starts is connected, and one that is gone is not")
 	}
 }
+
+// TestEverySessionThatEndsIsReported has proxies disconnect from this replica and from another one, and the other one disconnect.
+func TestEverySessionThatEndsIsReported(t *testing.T) {
+	t.Parallel()
+	tracker, ended := New(prometheus.NewRegistry()), 0
+	tracker.OnDisconnect(func() { ended++ })
+	proxy := xds.Identity{Group: xds.GroupID{Namespace: "shop", Name: "web"}, Pod: "a"}
+	connect := func() { tracker.PeerHolds("other", proxy, time.Now(), "", false) }
+	for _, c := range []struct {
+		name string
+		do   func()
+		want int
+	}{
+		{"a proxy connects", func() { tracker.Connected(proxy) }, 0},
+		{"it connects again before its stream ends", func() { tracker.Connected(proxy) }, 0},
+		{"the first stream ends", func() { tracker.Disconnected(proxy) }, 0},
+		{"the second one does", func() { tracker.Disconnected(proxy) }, 1},
+		{"it connects to another replica", connect, 0},
+		{"it disconnects from there", func() { tracker.PeerForgets("other", proxy) }, 1},
+		{"it connects there again", connect, 0},
+		{"that replica is gone", func() { tracker.PeerLeft("other") }, 1},
+	} {
+		ended = 0
+		if c.do(); ended != c.want {
+			t.Errorf("%s: %d sessions have ended, want %d", c.name, ended, c.want)
+		}
+	}
+}

@@ -17,6 +17,8 @@ type sessions struct {
 	bySource map[string]map[xds.Identity]*session
 	changed  map[xds.GroupID]struct{}
 	wake     chan struct{}
+	// ended is called for sessions that end, with the lock held.
+	ended func()
 }
 
 // session is one proxy on one replica. A proxy that connects again may have two streams for a moment.
@@ -34,7 +36,9 @@ type acked struct {
 }
 
 func newSessions() *sessions {
-	return &sessions{bySource: map[string]map[xds.Identity]*session{}, changed: map[xds.GroupID]struct{}{}, wake: make(chan struct{}, 1)}
+	return &sessions{
+		bySource: map[string]map[xds.Identity]*session{}, changed: map[xds.GroupID]struct{}{}, wake: make(chan struct{}, 1), ended: func() {},
+	}
 }
 
 func (s *sessions) touch(group xds.GroupID) {
@@ -63,6 +67,7 @@ func (s *sessions) count(source string, proxy xds.Identity, streams int) {
 	own := s.of(source, proxy)
 	if own.streams += streams; own.streams <= 0 {
 		delete(s.bySource[source], proxy)
+		s.ended()
 	} else if streams > 0 {
 		// It may have restarted. What it acknowledged on an earlier stream is not known to be there.
 		own.since, own.acked = time.Now(), acked{}
@@ -101,6 +106,7 @@ func (s *sessions) drop(source string) {
 	defer s.mu.Unlock()
 	for proxy := range s.bySource[source] {
 		s.touch(proxy.Group)
+		s.ended()
 	}
 	delete(s.bySource, source)
 }

@@ -270,3 +270,35 @@ func TestManyNACKsWaitForTheAnswersOfOtherProxies(t *testing.T) {
 		}
 	})
 }
+
+// TestARouteIsAcceptedWhenTheProxyThatRejectsItIsGone has nothing else happen meanwhile. However many proxies disconnect at a time, there
+// is one step.
+func TestARouteIsAcceptedWhenTheProxyThatRejectsItIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &recorder{live: true, acked: true, ready: map[string]bool{"a": true}}
+		p := l.plane(t)
+		put(t, p, routeFor("a", 1, "a.example", "/"))
+		p.config.step()
+		nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+		p.config.step()
+		rounds := 0
+		go func() {
+			for range p.config.inbox.wake {
+				rounds++
+				p.config.step()
+			}
+		}()
+		synctest.Wait()
+		l.said, l.ready, rounds = nil, map[string]bool{}, 0
+		for range 100 {
+			l.disconnected()
+		}
+		time.Sleep(2 * time.Second)
+		close(p.config.inbox.wake)
+		synctest.Wait()
+		if !slices.Equal(l.said, []string{"accept HTTPRoute infra/a"}) || rounds != 1 {
+			t.Errorf("said %q after %d rounds", l.said, rounds)
+		}
+	})
+}

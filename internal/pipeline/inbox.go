@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -29,7 +30,13 @@ type inbox struct {
 	// idling says of endpoints that there are none, or some again.
 	idling map[ir.Endpoints]bool
 	wake   chan struct{}
+	// soon is set while a round is to begin after a pause.
+	soon atomic.Bool
 }
+
+// pause is how long a round waits for more of the same: a proxy that has disconnected may be at another replica soon, and others may do
+// the same.
+const pause = time.Second
 
 // shortReason limits the reasons of NACKs while there are many.
 const shortReason = 64
@@ -94,6 +101,16 @@ func (i *inbox) again() {
 	i.begin()
 	i.mu.Unlock()
 	i.signal()
+}
+
+// againSoon asks for a round after a pause.
+func (i *inbox) againSoon() {
+	if i.soon.CompareAndSwap(false, true) {
+		time.AfterFunc(pause, func() {
+			i.soon.Store(false)
+			i.again()
+		})
+	}
 }
 
 // begin notes the time of the first that comes in. The lock is held.

@@ -59,6 +59,8 @@ type Convergence interface {
 	Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int)
 	// Knows says whether a proxy of a group is connected to a replica.
 	Knows(group xds.GroupID, pod string) bool
+	// OnDisconnect says what to call when a proxy has disconnected from a replica. That returns at once.
+	OnDisconnect(ended func())
 }
 
 func (g *graph) collectChanges() {

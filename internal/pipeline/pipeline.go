@@ -136,6 +136,9 @@ func New(to Outputs, registerer prometheus.Registerer, options ...Option) *Pipel
 		name: "config", inbox: newInbox(), apply: p.apply, graph: g.memo, metrics: m, panicked: panicked, publish: p.publish,
 	}
 	p.quarantine = quarantine.New(g.quarantineTables(), to.Convergence, to.Peers, p.config.inbox.again)
+	if to.Convergence != nil {
+		to.Convergence.OnDisconnect(p.config.inbox.againSoon)
+	}
 	p.idle = newIdleness(p.config.inbox.idle)
 	p.endpoints = &lane{
 		name: "endpoints", inbox: newInbox(), graph: e.memo, metrics: m, panicked: panicked,

@@ -26,6 +26,8 @@ type recorder struct {
 	ready      map[string]bool
 	said       []string
 	offers     map[string][]byte
+	// disconnected is to be called for each proxy that disconnects.
+	disconnected func()
 }
 
 func (l *recorder) SetRoute(_ store.Kind, key string, o outcome.Route) {
@@ -60,6 +62,7 @@ func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready
 }
 func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready == nil || l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }
+func (l *recorder) OnDisconnect(ended func())            { l.disconnected = ended }
 func (l *recorder) Offer(key, _ string, instead []byte)  { l.offers[key] = instead }
 func (l *recorder) Withdraw(key string)                  { delete(l.offers, key) }
 

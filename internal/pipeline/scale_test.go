@@ -110,6 +110,7 @@ func (discard) Withdraw(string)                                                 
 func (discard) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) { return 0, 0 }
 func (discard) Knows(xds.GroupID, string) bool                                    { return true }
 func (discard) Live(store.Kind, string, string) bool                              { return true }
+func (discard) OnDisconnect(func())                                               {}
 
 func (discard) SetPolicy(store.Kind, string, outcome.Policy) {}
 

@@ -84,3 +84,6 @@ func (s *Statuses) Acked(group xds.GroupID, state string, but map[string]struct{
 
 // Knows reports whether a proxy of a group is connected to a replica.
 func (s *Statuses) Knows(group xds.GroupID, pod string) bool { return s.tracker.Knows(group, pod) }
+
+// OnDisconnect sets the function that is called when a proxy has disconnected from a replica.
+func (s *Statuses) OnDisconnect(ended func()) { s.tracker.OnDisconnect(ended) }

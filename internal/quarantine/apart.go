@@ -178,8 +178,8 @@ func (q *Quarantine) rejectInstead(r NACK) bool {
 	return true
 }
 
-// releaseApart forgets hosts that have changed, or of which the cause has, and hosts and routes whose proxies are gone. A proxy that rejects
-// a host because of a cluster is sent the host again by the xDS server when it has answered another version of the cluster.
+// releaseApart forgets hosts that have changed, or of which the cause has, and hosts and routes whose proxies are gone. The xDS server
+// sends a host again to a proxy that rejects it because of a cluster, when the proxy has answered another version of the cluster.
 func (q *Quarantine) releaseApart() {
 	var offered map[string]bool
 	for p, entry := range q.routes {

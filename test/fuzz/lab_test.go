@@ -180,26 +180,27 @@ func (l *lab) awaitListeners(deadline <-chan time.Time) error {
 // discard receives fleets and statuses and does nothing with them.
 type discard struct{}
 
-func (discard) Set(ir.Gateway)                                                  {}
-func (discard) Freeze(ir.Gateway)                                               {}
-func (discard) Release(ir.Name, ir.Fleet)                                       {}
-func (discard) Delete(ir.Name)                                                  {}
-func (discard) SetClass(string, outcome.Class)                                  {}
-func (discard) SetGateway(string, outcome.Gateway)                              {}
-func (discard) ReleaseGateway(string, int64)                                    {}
-func (discard) SetListenerSet(string, outcome.ListenerSet)                      {}
-func (discard) WithdrawListenerSet(string, outcome.ListenerSet)                 {}
-func (discard) SetPolicy(store.Kind, string, outcome.Policy)                    {}
-func (discard) SetRoute(store.Kind, string, outcome.Route)                      {}
-func (discard) Forget(store.Kind, string)                                       {}
-func (discard) Reach(map[xds.GroupID]string, time.Time)                         {}
-func (discard) Reject(store.Kind, string, string, outcome.Rejection)            {}
-func (discard) Accept(store.Kind, string, string)                               {}
+func (discard) Set(ir.Gateway)                                                    {}
+func (discard) Freeze(ir.Gateway)                                                 {}
+func (discard) Release(ir.Name, ir.Fleet)                                         {}
+func (discard) Delete(ir.Name)                                                    {}
+func (discard) SetClass(string, outcome.Class)                                    {}
+func (discard) SetGateway(string, outcome.Gateway)                                {}
+func (discard) ReleaseGateway(string, int64)                                      {}
+func (discard) SetListenerSet(string, outcome.ListenerSet)                        {}
+func (discard) WithdrawListenerSet(string, outcome.ListenerSet)                   {}
+func (discard) SetPolicy(store.Kind, string, outcome.Policy)                      {}
+func (discard) SetRoute(store.Kind, string, outcome.Route)                        {}
+func (discard) Forget(store.Kind, string)                                         {}
+func (discard) Reach(map[xds.GroupID]string, time.Time)                           {}
+func (discard) Reject(store.Kind, string, string, outcome.Rejection)              {}
+func (discard) Accept(store.Kind, string, string)                                 {}
 func (discard) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) { return 0, 0 }
-func (discard) Knows(xds.GroupID, string) bool                                  { return true }
-func (discard) Live(store.Kind, string, string) bool                            { return true }
-func (discard) Offer(string, string, []byte)                                    {}
-func (discard) Withdraw(string)                                                 {}
+func (discard) Knows(xds.GroupID, string) bool                                    { return true }
+func (discard) OnDisconnect(func())                                               {}
+func (discard) Live(store.Kind, string, string) bool                              { return true }
+func (discard) Offer(string, string, []byte)                                      {}
+func (discard) Withdraw(string)                                                   {}
 
 // discardSelectors receives selectors and does nothing with them.
 type discardSelectors struct{}

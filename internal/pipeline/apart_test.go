@@ -20,6 +20,8 @@ type insteads struct {
 	*xds.Cache
 	hosts []string
 	last  *xds.Resource
+	// states are those of all groups.
+	states map[xds.GroupID]string
 }
 
 func (i *insteads) Apply(changes []xds.Change) map[xds.GroupID]string {
@@ -28,7 +30,12 @@ func (i *insteads) Apply(changes []xds.Change) map[xds.GroupID]string {
 			i.hosts, i.last = append(i.hosts, c.Name), c.Instead
 		}
 	}
-	return i.Cache.Apply(changes)
+	states := i.Cache.Apply(changes)
+	if i.states == nil {
+		i.states = map[xds.GroupID]string{}
+	}
+	maps.Copy(i.states, states)
+	return states
 }
 
 // TestWhatAnotherProxyHasAcknowledgedIsNotReplaced has one proxy reject what another one has acknowledged.

@@ -144,6 +144,7 @@ var unreportedStages = map[string]string{
 	stageSockets:         "Gateways keep their target ports",
 	stageSharedFleet:     "the fleet stays as it is",
 	stageBundle:          "the stage after it reports it",
+	stageApart:           "proxies that reject the host get one that answers errors; its routes report the NACK",
 }
 
 func noticeGateway(_ *graph, all notices, key, message string) {

@@ -95,6 +95,7 @@ type graph struct {
 	listeners    *store.TableOf[ir.PortID, translation]
 	tables       *store.TableOf[ir.TableID, translation]
 	virtualHosts *store.TableOf[ir.HostID, translation]
+	apart        *store.TableOf[quarantine.GroupHost, apartHost]
 	clusters     *store.TableOf[ir.GatewayBackend, translation]
 	certificates *store.TableOf[ir.GatewaySecret, translation]
 	authorities  *store.TableOf[ir.GatewaySecret, translation]

@@ -86,6 +86,7 @@ func (g *graph) collectChanges() {
 	for _, out := range g.outputs() {
 		out.table.CollectChanges()
 	}
+	g.apart.CollectChanges()
 }
 
 // ownGroup is the group of a Gateway's dedicated proxies.

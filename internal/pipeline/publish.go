@@ -18,7 +18,7 @@ func (p *Pipeline) publish(b batch, report memo.Report) {
 	changes, invalid := g.resourceChanges()
 	// The rate limit service is before them: it lets pass what it knows no limit of.
 	limits := g.publishRateLimits(to.RateLimits)
-	states := to.Proxies.Apply(slices.Concat(changes, p.insteadChanges()))
+	states := to.Proxies.Apply(slices.Concat(changes, g.apartChanges()))
 	p.quarantine.Introduce(changes, states)
 	if limits != "" {
 		states = withRateLimits(states, limits)

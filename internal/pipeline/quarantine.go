@@ -6,7 +6,6 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
 	"github.com/gatewright/gatewright/internal/xds"
 )
@@ -54,6 +53,11 @@ func (g *graph) quarantineTables() quarantine.Tables {
 			return version(t.resource)
 		},
 		ClosedVersion: func(host ir.HostID) string { return version(closedTranslation(host).resource) },
+		InsteadVersion: func(at quarantine.GroupHost) string {
+			instead, _ := g.apart.Get(nil, at)
+			return version(instead.resource)
+		},
+		Serves: func(group xds.GroupID, gateway string) bool { return g.serves(nil, group, gateway) },
 		HeaderVersion: func(table ir.TableID) string {
 			t, _ := g.tables.Get(nil, table)
 			return version(t.resource)
@@ -83,27 +87,6 @@ func (p *Pipeline) apply(b batch) {
 	p.graph.takeIdle(b.idling)
 	p.graph.takeShort(p.short.get())
 	p.quarantine.Take(b.offers, b.nacks)
-}
-
-// insteadChanges returns what proxies get that reject hosts which others serve.
-func (p *Pipeline) insteadChanges() []xds.Change {
-	var changes []xds.Change
-	p.quarantine.Apart(func(group xds.GroupID, id ir.HostID, instead map[string]route.Resolved) string {
-		t, _ := p.graph.virtualHosts.Get(nil, id)
-		substitute := closedTranslation(id)
-		if len(instead) > 0 {
-			in := p.graph.hostInputs
-			in.Instead = instead
-			if other := p.graph.hostTranslation(nil, in.VirtualHost(nil, id)); version(other.resource) != version(t.resource) {
-				substitute = orClosed(id, translation{}, other)
-			}
-		}
-		changes = append(changes, xds.Change{
-			Group: group, Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain, Resource: t.resource, Instead: substitute.resource,
-		})
-		return version(substitute.resource)
-	})
-	return changes
 }
 
 // listenersServed returns the listeners of a table, with filters in quarantine replaced.

@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"os"
+	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
@@ -39,5 +42,63 @@ func TestLinesOfSharedProxiesNameTheirGateway(t *testing.T) {
 		if log.Type == ir.LogText {
 			t.Errorf("a tenant writes %+v", log)
 		}
+	}
+}
+
+// TestAGatewayThatLeavesSharedProxiesLeavesNoHostThere has one of the shared proxies reject a host, and the Gateway move to its own ones.
+func TestAGatewayThatLeavesSharedProxiesLeavesNoHostThere(t *testing.T) {
+	t.Parallel()
+	const classes = base + `
+kind: ProxyConfig
+metadata: {namespace: infra, name: class}
+spec: {placement: Shared}
+---
+kind: GatewayClass
+metadata: {name: many, uid: c}
+spec:
+  controllerName: gatewright.dev/gateway-controller
+  parametersRef: {group: gatewright.dev, kind: ProxyConfig, namespace: infra, name: class}
+---
+kind: Gateway
+metadata: {namespace: infra, name: stays, generation: 1, uid: s}
+spec: {gatewayClassName: many, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+`
+	const web = `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1, uid: w}
+spec: {gatewayClassName: many, listeners: [{name: http, port: 80, protocol: HTTP}]}
+`
+	moved := strings.Replace(web, "many", "gatewright", 1)
+	shared := xds.GroupID(ir.SharedFleet("many"))
+	start := func(objects string) (*recorder, *insteads, *Pipeline) {
+		l, proxies := &recorder{acked: true, offers: map[string][]byte{}}, &insteads{Cache: xds.NewCache()}
+		out := discardAll()
+		out.Proxies, out.Statuses, out.Convergence, out.Peers = proxies, l, l, l
+		p := New(out, prometheus.NewRegistry(), WithSystemNamespace("gatewright-system"))
+		put(t, p, objects)
+		p.Start()
+		return l, proxies, p
+	}
+	l, proxies, p := start(classes + web + "---" + routeFor("a", 1, "a.example", "/"))
+	current, _ := p.graph.virtualHosts.Get(nil, ir.ParseHostID("infra/web/80|a.example"))
+	p.NACKed(xds.Identity{Group: shared, Pod: "a"}, xds.NACK{
+		Type: xds.VirtualHost, Table: "infra/web/80", Name: "a.example", Version: version(current.resource),
+		Routes: []string{"HTTPRoute/infra/a/0/0"}, Reason: "no such thing",
+	})
+	p.config.step()
+	if len(proxies.hosts) != 1 || len(l.offers) != 1 {
+		t.Fatalf("proxies get something instead of %q, and other replicas %d offers", proxies.hosts, len(l.offers))
+	}
+	put(t, p, moved)
+	for range 3 {
+		p.config.step()
+	}
+	_, fresh, _ := start(classes + moved + "---" + routeFor("a", 1, "a.example", "/"))
+	if got, want := proxies.states[shared], fresh.states[shared]; got != want {
+		t.Errorf("the state of the shared proxies is %s, want %s", got, want)
+	}
+	if size := p.quarantine.Size(); size.Routes > 0 || len(l.offers) > 0 {
+		t.Errorf("%d routes are in quarantine at proxies that do not serve them; offers are %v", size.Routes, l.offers)
 	}
 }

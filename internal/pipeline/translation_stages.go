@@ -67,6 +67,7 @@ func (g *graph) addTranslationStages(byTable *store.IndexOf[ir.TableID, gateway.
 			return cluster
 		})
 	g.addHostTranslationStage()
+	g.addApartStage()
 }
 
 // addHostTranslationStage stands behind clusters: what clients see of a response depends on them.

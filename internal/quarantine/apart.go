@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
-	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -15,20 +14,13 @@ import (
 // The proxies that reject a route get what would be served otherwise, its last known good version or an error. Those that reject anything
 // else of a host, such as a policy on the Gateway or a filter of the listener, get a closed host. The objects at fault report them.
 
-// groupHost is a virtual host at the proxies of a group.
-type groupHost struct {
-	group xds.GroupID
-	host  ir.HostID
-}
-
 // apartEntry is the version of a virtual host that some proxies reject.
 type apartEntry struct {
 	version string
 	// routes are those at fault, as `<kind>/<namespace>/<name>`.
 	routes []string
-	// instead is the version that these proxies get, and closed reports that it answers 500 to all requests.
-	instead string
-	closed  bool
+	// closed reports that these proxies get a host that answers 500 to all requests.
+	closed bool
 	// policies reports that the cause is in what the rules of the host share, and offered that other replicas know the entry.
 	policies, offered bool
 	causes            causes
@@ -76,14 +68,14 @@ func (q *Quarantine) Introduce(changes []xds.Change, states map[xds.GroupID]stri
 }
 
 // acked counts the proxies of a group, other than these, that are ready, and those that have acknowledged the present version of a host.
-func (q *Quarantine) acked(at groupHost, but map[string]struct{}) (acked, ready int) {
+func (q *Quarantine) acked(at GroupHost, but map[string]struct{}) (acked, ready int) {
 	state := ""
-	for _, in := range q.introduced[at.group] {
-		if _, changed := in.hosts[at.host]; changed {
+	for _, in := range q.introduced[at.Group] {
+		if _, changed := in.hosts[at.Host]; changed {
 			state = in.state
 		}
 	}
-	return q.convergence.Acked(at.group, state, but)
+	return q.convergence.Acked(at.Group, state, but)
 }
 
 const (
@@ -94,7 +86,7 @@ const (
 )
 
 // accepted reports whether other proxies have acknowledged what some reject, and whether that is not known yet.
-func (q *Quarantine) accepted(r NACK, at groupHost, but map[string]struct{}) (accepted, waits bool) {
+func (q *Quarantine) accepted(r NACK, at GroupHost, but map[string]struct{}) (accepted, waits bool) {
 	acked, ready := q.acked(at, but)
 	if acked > 0 || ready == 0 {
 		return acked > 0, false
@@ -110,8 +102,8 @@ func (q *Quarantine) accepted(r NACK, at groupHost, but map[string]struct{}) (ac
 // keepApart takes in a NACK of a host that other proxies have acknowledged, and reports whether it is one. A closed host that is rejected
 // is one too: nothing is left to try.
 func (q *Quarantine) keepApart(r NACK, report Report) bool {
-	at := groupHost{r.Group, r.host()}
-	entry := &apartEntry{version: r.Version, closed: r.Version == q.tables.ClosedVersion(at.host)}
+	at := GroupHost{r.Group, r.host()}
+	entry := &apartEntry{version: r.Version, closed: r.Version == q.tables.ClosedVersion(at.Host)}
 	if known := q.apart[at]; known != nil && known.version == r.Version {
 		entry, report = known, known.With(report)
 	}
@@ -126,7 +118,7 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 	}
 	byRoute := r.byRoute()
 	for key := range byRoute {
-		if q.awaitOffer(place{key, at.host.Table.Gateway}) {
+		if q.awaitOffer(place{key, at.Host.Table.Gateway}) {
 			q.delayed[r] = report
 			return true
 		}
@@ -134,15 +126,21 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
 	entry.policies, entry.offered, entry.causes = entry.policies || r.Filters, false, entry.causes.with(causesOf(r))
 	for _, key := range slices.Sorted(maps.Keys(byRoute)) {
-		if !q.rejectApart(place{key, at.host.Table.Gateway}, byRoute[key], r, report) {
+		if !q.rejectApart(place{key, at.Host.Table.Gateway}, byRoute[key], r, report) {
 			entry.closed = true
 		}
 		if !slices.Contains(entry.routes, key) {
 			entry.routes = append(entry.routes, key)
 		}
 	}
-	q.apart[at] = entry
+	q.setApart(at, entry)
 	return true
+}
+
+// setApart records the entry of a host at a group.
+func (q *Quarantine) setApart(at GroupHost, entry *apartEntry) {
+	q.apart[at] = entry
+	q.tables.Substitutes.Apart.Set(at, ApartSubstitute{rejected: entry.version, closed: entry.closed, routes: slices.Clone(entry.routes)})
 }
 
 // rejectApart puts a route in quarantine for the proxies that reject it. It returns false if they reject a substitute that others take.
@@ -170,11 +168,13 @@ func (q *Quarantine) rejectApart(p place, rules []string, r NACK, report Report)
 
 // rejectInstead takes in a NACK of what proxies got instead. They get a closed host.
 func (q *Quarantine) rejectInstead(r NACK) bool {
-	entry := q.apart[groupHost{r.Group, r.host()}]
-	if entry == nil || entry.instead == "" || entry.instead != r.Version || entry.version == r.Version {
+	at := GroupHost{r.Group, r.host()}
+	entry := q.apart[at]
+	if entry == nil || entry.version == r.Version || q.tables.InsteadVersion(at) != r.Version {
 		return false
 	}
 	entry.closed = true
+	q.setApart(at, entry)
 	return true
 }
 
@@ -187,9 +187,10 @@ func (q *Quarantine) releaseApart() {
 			continue
 		}
 		had := len(entry.pods) > 0
-		if !q.allGone(entry.group, entry.pods) {
+		if q.tables.Serves(entry.group, p.gateway) && !q.allGone(entry.group, entry.pods) {
 			continue
 		}
+		entry.pods = nil
 		if had {
 			entry.offered = false
 			q.peers.Withdraw(p.offerKey())
@@ -202,12 +203,15 @@ func (q *Quarantine) releaseApart() {
 		}
 	}
 	for at, entry := range q.apart {
-		if !q.allGone(at.group, entry.Pods) && q.tables.HostVersion(at.host) == entry.version &&
-			!q.corrected(at.host.Table.Gateway, entry.causes) {
+		gateway := at.Host.Table.Gateway
+		if !q.allGone(at.Group, entry.Pods) && q.tables.Serves(at.Group, gateway) &&
+			q.tables.HostVersion(at.Host) == entry.version && !q.corrected(gateway, entry.causes) {
 			continue
 		}
-		if delete(q.apart, at); entry.offered && q.hosts[at.host] == nil {
-			q.peers.Withdraw(hostKey(at.host))
+		delete(q.apart, at)
+		q.tables.Substitutes.Apart.Delete(at)
+		if entry.offered && q.hosts[at.Host] == nil {
+			q.peers.Withdraw(hostKey(at.Host))
 		}
 	}
 }
@@ -221,57 +225,18 @@ func (q *Quarantine) offeredApart() map[string]bool {
 	return offered
 }
 
-// Apart calls visit for each host that some proxies of a group reject as it is, and others serve, with what is served instead at its
-// routes. There is nothing for a closed host. It returns the version that these proxies get.
-func (q *Quarantine) Apart(visit func(group xds.GroupID, host ir.HostID, instead map[string]route.Resolved) (version string)) {
-	for at, entry := range q.apart {
-		if q.tables.HostVersion(at.host) != entry.version {
-			continue
-		}
-		var instead map[string]route.Resolved
-		if !entry.closed {
-			instead = q.insteadOf(at.host.Table.Gateway, entry.routes)
-		}
-		entry.instead = visit(at.group, at.host, instead)
-	}
-}
-
-// insteadOf returns what proxies that reject these routes at a Gateway get.
-func (q *Quarantine) insteadOf(gateway string, routes []string) map[string]route.Resolved {
-	instead := map[string]route.Resolved{}
-	for _, key := range routes {
-		if entry := q.routes[place{key, gateway}]; entry != nil && entry.apart {
-			current, _ := q.tables.Routes.Get(nil, key)
-			if !entry.applies(current.Instead[gateway].BeyondLimit) {
-				// It answers errors, which are rejected.
-				instead[key] = entry.rejected.Widened().On(current, gateway)
-			} else if instead[key] = entry.instead().On(current, gateway); !hasNeeds(current, instead[key]) {
-				instead[key] = entry.rejected.Closed().On(current, gateway)
-			}
-		}
-	}
-	return instead
-}
-
-// hasNeeds reports whether proxies have the clusters and secrets of a substitute: those of the route as it is.
-func hasNeeds(current, instead route.Resolved) bool {
-	backends, credentials := current.GatewayBackends(), current.GatewayCredentials()
-	return !slices.ContainsFunc(instead.GatewayBackends(), func(b ir.GatewayBackend) bool { return !slices.Contains(backends, b) }) &&
-		!slices.ContainsFunc(instead.GatewayCredentials(), func(s ir.GatewaySecret) bool { return !slices.Contains(credentials, s) })
-}
-
 // noticeApart reports what some proxies reject: the routes at fault, or all of the host if these are not known.
 func (q *Quarantine) noticeApart(add func(Notice)) {
 	closed, hosts := map[place]bool{}, q.newHostNotices(add)
 	for at, entry := range q.apart {
-		if q.hosts[at.host] != nil || !entry.closed {
+		if q.hosts[at.Host] != nil || !entry.closed {
 			// It is closed for all, and reported, or the routes report it.
 			continue
 		}
 		for _, key := range entry.routes {
-			closed[place{key, at.host.Table.Gateway}] = true
+			closed[place{key, at.Host.Table.Gateway}] = true
 		}
-		hosts.report(at.host, entry.Reason, entry.policies, entry.routes, where(entry.Pods))
+		hosts.report(at.Host, entry.Reason, entry.policies, entry.routes, where(entry.Pods))
 	}
 	q.eachHostApartElsewhere(func(host ir.HostID, o offerContent) { hosts.report(host, o.Reason, o.Policies, nil, where(nil)) })
 	hosts.flush()
@@ -286,7 +251,7 @@ func (q *Quarantine) noticeApart(add func(Notice)) {
 func (q *Quarantine) eachHostApartElsewhere(visit func(ir.HostID, offerContent)) {
 	known := map[ir.HostID]bool{}
 	for at := range q.apart {
-		known[at.host] = true
+		known[at.Host] = true
 	}
 	for id, o := range q.offers {
 		text, isHost := strings.CutPrefix(id.Key, hostPrefix)

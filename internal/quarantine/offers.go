@@ -143,9 +143,9 @@ func (q *Quarantine) Offer() {
 		q.publish(filtersKey(key), digestOf(entry.rejected), content)
 	}
 	for at, entry := range q.apart {
-		if entry.closed && len(entry.routes) == 0 && !entry.offered && q.hosts[at.host] == nil {
+		if entry.closed && len(entry.routes) == 0 && !entry.offered && q.hosts[at.Host] == nil {
 			entry.offered = true
-			q.publish(hostKey(at.host), entry.version, offerContent{
+			q.publish(hostKey(at.Host), entry.version, offerContent{
 				Floor: closed, Reason: entry.Reason, Policies: entry.policies, Apart: true, Causes: entry.causes,
 			})
 		}

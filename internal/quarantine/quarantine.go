@@ -158,7 +158,7 @@ type Quarantine struct {
 	// offers are what other replicas have in quarantine.
 	offers map[OfferID]Offer
 	// apart are hosts that some proxies reject and others have acknowledged, and introduced when each host got the version it has.
-	apart      map[groupHost]*apartEntry
+	apart      map[GroupHost]*apartEntry
 	introduced map[xds.GroupID][]introduction
 	// delayed are NACKs that wait for an offer, and waitUntil is the deadline of each route. It stays while the route exists, so a route
 	// waits once: from then on this replica has seen itself which version was good. NACKs that wait for the answers of other proxies have
@@ -211,7 +211,7 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
 		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[string]int{},
 		filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
-		apart: map[groupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
+		apart: map[GroupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
 		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
 		answerUntil: map[NACK]time.Time{},
@@ -293,10 +293,11 @@ func (q *Quarantine) allGone(group xds.GroupID, pods map[string]struct{}) bool {
 	return len(pods) == 0
 }
 
-// rejectHost takes in a NACK of a virtual host, unless the host has another version by now.
+// rejectHost takes in a NACK of a virtual host, unless the host has another version by now, or other proxies.
 func (q *Quarantine) rejectHost(r NACK, report Report) {
 	host, reason, because := r.host(), report.Reason, causesOf(r)
-	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || q.corrected(host.Table.Gateway, because) || q.keepApart(r, report) {
+	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, host.Table.Gateway) ||
+		q.corrected(host.Table.Gateway, because) || q.keepApart(r, report) {
 		return
 	}
 	fresh := &hostEntry{rejected: r.Version, reason: reason, policies: r.Filters, causes: because}
@@ -425,10 +426,8 @@ func (q *Quarantine) setRoutes(key string) {
 	all := RouteSubstitutes{}
 	for gateway, entry := range q.byRoute[key] {
 		entry.offered = false
-		if !entry.apart {
-			copied := *entry
-			all[gateway] = &copied
-		}
+		copied := *entry
+		all[gateway] = &copied
 	}
 	if len(all) == 0 {
 		q.tables.Substitutes.Routes.Delete(key)

@@ -7,6 +7,7 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/route"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // Tables are the tables of the graph that a [Quarantine] reads, and those that it writes.
@@ -20,6 +21,10 @@ type Tables struct {
 	// HostVersion returns the version of the resource of a virtual host, empty if there is none. ClosedVersion returns that of one that
 	// answers 500 to all requests.
 	HostVersion, ClosedVersion func(ir.HostID) string
+	// InsteadVersion returns the version that proxies get instead of a host that they reject and others serve, empty if there is none.
+	InsteadVersion func(GroupHost) string
+	// Serves reports whether the proxies of a group serve a Gateway.
+	Serves func(group xds.GroupID, gateway string) bool
 	// HeaderVersion returns the version of a route table without its virtual hosts, empty if there is none.
 	HeaderVersion func(ir.TableID) string
 	// ClusterVersion returns the version of a cluster of a Gateway, empty if there is none.
@@ -40,6 +45,8 @@ type Substitutes struct {
 	FlatHosts *store.TableOf[ir.HostID, bool]
 	// Hosts are closed, because proxies reject them and nothing else replaces them.
 	Hosts *store.TableOf[ir.HostID, HostSubstitute]
+	// Apart are hosts that some proxies of a group reject.
+	Apart *store.TableOf[GroupHost, ApartSubstitute]
 }
 
 // NewSubstitutes adds the tables to a Store. They have to stand before the stages that read them.
@@ -49,6 +56,7 @@ func NewSubstitutes(s *store.Store) Substitutes {
 		Filters:   store.NewTableOf[ir.ListenerID, FilterSubstitute](s, "quarantined filters", ir.ParseListenerID),
 		FlatHosts: store.NewTableOf[ir.HostID, bool](s, "flat hosts", ir.ParseHostID),
 		Hosts:     store.NewTableOf[ir.HostID, HostSubstitute](s, "quarantined hosts", ir.ParseHostID),
+		Apart:     store.NewTableOf[GroupHost, ApartSubstitute](s, "hosts apart", ParseGroupHost),
 	}
 }
 
@@ -61,14 +69,15 @@ type FilterSubstitute struct {
 	causes       causes
 }
 
-// RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected.
+// RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected; those
+// that are apart do at some proxies alone.
 type RouteSubstitutes map[string]*routeEntry
 
 // Apply replaces the rules of a route at the Gateways whose proxies reject them.
 func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
 		beyond := r.Instead[gateway].BeyondLimit
-		if r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && q.applies(beyond) {
+		if !q.apart && r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && q.applies(beyond) {
 			instead := q.instead().On(r, gateway)
 			instead.BeyondLimit = beyond
 			r = r.With(gateway, instead)

@@ -309,3 +309,61 @@ func TestARouteIsAcceptedWhenTheProxyThatRejectsItIsGone(t *testing.T) {
 		}
 	})
 }
+
+// TestAPanicOfWhatSomeProxiesGetClosesTheHostThere has the stage panic that makes it.
+func TestAPanicOfWhatSomeProxiesGetClosesTheHostThere(t *testing.T) {
+	t.Parallel()
+	l, proxies := &recorder{live: true, acked: true}, &insteads{Cache: xds.NewCache()}
+	p := l.planeOf(t, proxies)
+	p.fault = func(stage, _ string) {
+		if stage == stageApart {
+			panic("no such stage")
+		}
+	}
+	put(t, p, routeFor("a", 1, "a.example", "/good"))
+	p.config.step()
+	put(t, p, routeFor("a", 2, "a.example", "/new"))
+	p.config.step()
+	l.live = false
+	nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+	p.config.step()
+	if version(proxies.last) != version(closedTranslation(ir.ParseHostID("infra/web/80|a.example")).resource) {
+		t.Errorf("proxies get something instead of %q", proxies.hosts)
+	}
+}
+
+// TestAHostIsSentAsAListToSomeProxies has proxies reject a host as a tree, and some of them a route of it then.
+func TestAHostIsSentAsAListToSomeProxies(t *testing.T) {
+	t.Parallel()
+	many := func(generation int) string {
+		var rules strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&rules, "  - {matches: [{path: {value: /%d/%d}}], backendRefs: [{name: v1, port: 80}]}\n", generation, i)
+		}
+		return fmt.Sprintf(`
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: %d}
+spec:
+  parentRefs: [{name: web}]
+  rules:
+`, generation) + rules.String()
+	}
+	listed := func() (*recorder, *insteads, *Pipeline, string) {
+		l, proxies := &recorder{live: true}, &insteads{Cache: xds.NewCache()}
+		p := l.planeOf(t, proxies)
+		put(t, p, many(1))
+		p.config.step()
+		nackHost(p, "infra/web", func(r *xds.NACK) { r.Together = true })
+		p.config.step()
+		return l, proxies, p, hostVersion(p, "*")
+	}
+	l, proxies, p, list := listed()
+	put(t, p, many(2))
+	p.config.step()
+	l.live, l.acked = false, true
+	nackHost(p, "infra/web", nil)
+	p.config.step()
+	if got := version(proxies.last); got != list {
+		t.Errorf("proxies get version %s instead of the route, want %s", got, list)
+	}
+}

@@ -22,29 +22,54 @@ type notice struct {
 }
 
 // notices are what objects report. An object reports all its problems together.
-type notices map[notice]outcome.Rejection
+type notices map[notice]*lines
+
+// lines are the messages about an object, and about listeners of it.
+type lines struct {
+	object    []string
+	listeners map[string][]string
+}
 
 // add adds a message about an object, or about listeners of it if there are any.
 func (n notices) add(s subject, gateway string, listeners []string, message string) {
-	key := notice{s, gateway}
-	all := n[key]
+	all := n[notice{s, gateway}]
+	if all == nil {
+		all = &lines{}
+		n[notice{s, gateway}] = all
+	}
 	if len(listeners) == 0 {
-		all.Message = withLine(all.Message, message)
+		all.object = append(all.object, message)
 	}
 	for _, name := range listeners {
-		if all.Listeners == nil {
-			all.Listeners = map[string]string{}
+		if all.listeners == nil {
+			all.listeners = map[string][]string{}
 		}
-		all.Listeners[name] = withLine(all.Listeners[name], message)
+		all.listeners[name] = append(all.listeners[name], message)
 	}
-	n[key] = all
 }
 
-// withLine adds a line to a text whose lines are sorted, each once.
-func withLine(text, line string) string {
-	lines := append(strings.Split(text, "\n"), line)
-	slices.Sort(lines)
-	return strings.TrimPrefix(strings.Join(slices.Compact(lines), "\n"), "\n")
+// maxLines limits the lines of a text. A condition has room for about a hundred.
+const maxLines = 32
+
+// text is the messages, sorted, each once on a line of its own. Of many it is the first ones, and how many more there are.
+func text(messages []string) string {
+	sorted := slices.Compact(slices.Sorted(slices.Values(messages)))
+	if more := len(sorted) - maxLines; more > 0 {
+		sorted = append(sorted[:maxLines], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(sorted, "\n")
+}
+
+// rejection is what is reported.
+func (l *lines) rejection() outcome.Rejection {
+	r := outcome.Rejection{Message: text(l.object)}
+	for name, messages := range l.listeners {
+		if r.Listeners == nil {
+			r.Listeners = map[string]string{}
+		}
+		r.Listeners[name] = text(messages)
+	}
+	return r
 }
 
 // publishNotices reports what proxies reject, stages that fail and limits, after the outcomes that they are about.
@@ -57,7 +82,7 @@ func (p *Pipeline) publishNotices(changes []xds.Change) {
 		}
 	}
 	for n, r := range now {
-		p.to.Convergence.Reject(n.kind, n.key, n.gateway, r)
+		p.to.Convergence.Reject(n.kind, n.key, n.gateway, r.rejection())
 	}
 	p.noticed = now
 	p.quarantine.Offer()
@@ -85,17 +110,17 @@ func (p *Pipeline) notices() notices {
 // noticeRoutes adds a notice for the routes of each listener that has one. A route is programmed only where a listener is that serves it.
 func (g *graph) noticeRoutes(all notices) {
 	for n, r := range maps.Clone(all) {
-		if len(r.Listeners) == 0 || n.kind != store.Gateway && n.kind != store.ListenerSet {
+		if len(r.listeners) == 0 || n.kind != store.Gateway && n.kind != store.ListenerSet {
 			continue
 		}
 		resolved, _ := g.gateways.Get(nil, n.gateway)
 		for _, l := range resolved.Listeners {
-			reason, rejected := r.Listeners[l.Name]
+			reasons, rejected := r.listeners[l.Name]
 			if !rejected || l.Owner(n.gateway) != (gateway.ListenerOwner{Kind: n.kind, Key: n.key}) {
 				continue
 			}
 			message := fmt.Sprintf("listener %s of %s %s is not programmed: %s; what proxies served there before still is, if anything was; "+
-				"correct the listener, its certificates or the policies on it, see its conditions", l.Name, n.kind, n.key, reason)
+				"correct the listener, its certificates or the policies on it, see its conditions", l.Name, n.kind, n.key, text(reasons))
 			for _, key := range g.byListener.Keys(nil, ir.ListenerID{Gateway: n.gateway, Listener: l.ID}) {
 				kind, own := store.SplitKindKey(key)
 				all.add(subject{kind, own}, n.gateway, []string{l.ID}, message)

@@ -16,6 +16,8 @@ func (s HostSubstitute) Closes(version string) bool { return version != "" && ve
 // hostEntry is a virtual host that proxies reject.
 type hostEntry struct {
 	rejected, reason string
+	// closed is the version of the closed host.
+	closed string
 	// policies reports that the cause is in what its rules share: filters of the listener, or policies on it or above.
 	policies bool
 	// offered is set if other replicas know the entry.
@@ -37,7 +39,10 @@ func (q *Quarantine) closeUnreplaced() bool {
 
 // closeHost closes a host. It does nothing if proxies reject that too.
 func (q *Quarantine) closeHost(host ir.HostID, entry *hostEntry) bool {
-	if known := q.hosts[host]; known != nil && known.rejected == entry.rejected || entry.rejected == q.tables.ClosedVersion(host) {
+	if known := q.hosts[host]; known != nil && known.rejected == entry.rejected {
+		return false
+	}
+	if entry.closed = q.tables.ClosedVersion(host); entry.closed == entry.rejected {
 		return false
 	}
 	q.hosts[host] = entry
@@ -49,7 +54,7 @@ func (q *Quarantine) closeHost(host ir.HostID, entry *hostEntry) bool {
 func (q *Quarantine) releaseHosts() (retried bool) {
 	for host, entry := range q.hosts {
 		corrected := q.corrected(host.Table.Gateway, entry.causes)
-		if !corrected && q.tables.HostVersion(host) == q.tables.ClosedVersion(host) {
+		if !corrected && q.tables.HostVersion(host) == entry.closed {
 			continue
 		}
 		retried = retried || corrected

@@ -39,6 +39,10 @@ type Offer struct {
 	content  offerContent
 	// goodRejected, closedRejected and widenedRejected are the levels of a route that are rejected at some replica.
 	goodRejected, closedRejected, widenedRejected bool
+	// adopted is the entry that has all of it, nil if none has. compared are the rules that it was compared with last, and digest is theirs.
+	adopted  *routeEntry
+	compared []route.Rule
+	digest   string
 }
 
 type offerContent struct {
@@ -76,11 +80,19 @@ func (o Offer) With(other Offer) Offer {
 	o.goodRejected, o.closedRejected = o.goodRejected || other.goodRejected, o.closedRejected || other.closedRejected
 	o.widenedRejected = o.widenedRejected || other.widenedRejected
 	o.content.Limited, o.content.Apart = o.content.Limited || other.content.Limited, o.content.Apart && other.content.Apart
-	o.content.Causes = other.content.Causes
+	o.content.Causes, o.adopted = other.content.Causes, nil
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
 	return o
+}
+
+// digestOf returns the digest of the rules of a route. Rules that are the same as last time are not read again.
+func (o *Offer) digestOf(r route.Resolved) string {
+	if len(o.compared) == 0 || len(o.compared) != len(r.Rules) || &o.compared[0] != &r.Rules[0] {
+		o.compared, o.digest = r.Rules, digestOf(r.Rules)
+	}
+	return o.digest
 }
 
 // better says whether another good version counts more.
@@ -190,14 +202,22 @@ func (q *Quarantine) adopt() bool {
 			continue
 		}
 		key, gateway, _ := strings.Cut(id.Key, "@")
-		changed = q.adoptRoute(place{key, gateway}, o) || changed
+		p := place{key, gateway}
+		if o.adopted != nil && o.adopted == q.routes[p] {
+			// Nothing else is in it. Comparing the versions again would take long.
+			continue
+		}
+		adopts := q.adoptRoute(p, &o)
+		q.offers[id] = o
+		changed = changed || adopts
 	}
 	return changed
 }
 
-func (q *Quarantine) adoptRoute(p place, o Offer) bool {
+// adoptRoute takes over what another replica has in quarantine of a route, and reports whether that changed anything.
+func (q *Quarantine) adoptRoute(p place, o *Offer) bool {
 	current, exists := q.tables.Routes.Get(nil, p.route)
-	if !exists || !slices.Contains(current.Gateways(), p.gateway) || digestOf(current.Rules) != o.rejected ||
+	if !exists || !slices.Contains(current.Gateways(), p.gateway) || o.digestOf(current) != o.rejected ||
 		q.corrected(p.gateway, o.content.Causes) {
 		return false
 	}
@@ -209,8 +229,9 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 		})
 		entry, fresh = q.routes[p], true
 	}
+	o.adopted = entry
 	before, changed := entry.level(), fresh
-	entry.takeLevels(o)
+	entry.takeLevels(*o)
 	entry.causes = entry.causes.with(o.content.Causes)
 	if entry.apart && !o.content.Apart {
 		// Where one replica replaces it for all proxies, all do.
@@ -220,7 +241,7 @@ func (q *Quarantine) adoptRoute(p place, o Offer) bool {
 		// All replicas serve the good versions of the same routes.
 		entry.limited, entry.good, changed = true, nil, true
 	}
-	if theirs, ok := entry.betterGood(o); ok {
+	if theirs, ok := entry.betterGood(*o); ok {
 		entry.good, changed = &theirs, true
 		q.lastGood[p] = theirs
 	}

@@ -166,6 +166,8 @@ type Quarantine struct {
 	delayed     map[NACK]Report
 	waitUntil   map[place]time.Time
 	answerUntil map[NACK]time.Time
+	// pollAt is when these are looked at next, if that is later than now.
+	pollAt time.Time
 	// reported is the generation of a route that its status reported as live when this replica saw it, and no longer does.
 	reported map[place]int64
 	// again requests another step.
@@ -246,7 +248,8 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 		_, waits := q.delayed[r]
 		return !waits
 	})
-	if len(q.answerUntil) > 0 {
+	if now := time.Now(); len(q.answerUntil) > 0 && !now.Before(q.pollAt) {
+		q.pollAt = now.Add(answerPoll)
 		time.AfterFunc(answerPoll, q.again)
 	}
 }

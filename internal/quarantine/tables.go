@@ -69,8 +69,8 @@ type FilterSubstitute struct {
 	causes       causes
 }
 
-// RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected; those
-// that are apart do at some proxies alone.
+// RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected;
+// those that are apart do at some proxies alone.
 type RouteSubstitutes map[string]*routeEntry
 
 // Apply replaces the rules of a route at the Gateways whose proxies reject them.

@@ -50,7 +50,7 @@ func (g *graph) closedApart(v *store.View, at quarantine.GroupHost) apartHost {
 	return apartHost{}
 }
 
-// insteadOf is a host with the substitutes of its routes, nil if there are none.
+// insteadOf is a host with the substitutes of its routes, or with its rules as a list, nil if there is neither.
 func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.ApartSubstitute) *xds.Resource {
 	in := g.hostInputs
 	in.Instead = substitute.Routes(id.Table.Gateway, func(key string) route.Resolved {
@@ -60,11 +60,12 @@ func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.Apa
 		substitutes, _ := g.substitutes.Routes.Get(v, key)
 		return substitutes
 	})
-	if len(in.Instead) == 0 {
+	if len(in.Instead) == 0 && !substitute.Flat() {
 		return nil
 	}
 	host := in.VirtualHost(v, id)
-	host.Flat, _ = g.substitutes.FlatHosts.Get(v, id)
+	flat, _ := g.substitutes.FlatHosts.Get(v, id)
+	host.Flat = flat || substitute.Flat()
 	return g.hostTranslation(v, host).resource
 }
 

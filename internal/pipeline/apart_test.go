@@ -332,7 +332,7 @@ func TestAPanicOfWhatSomeProxiesGetClosesTheHostThere(t *testing.T) {
 	}
 }
 
-// TestAHostIsSentAsAListToSomeProxies has proxies reject a host as a tree, and some of them a route of it then.
+// TestAHostIsSentAsAListToSomeProxies has proxies reject a host as a tree: all of them, which then reject a route of it, or some of them.
 func TestAHostIsSentAsAListToSomeProxies(t *testing.T) {
 	t.Parallel()
 	many := func(generation int) string {
@@ -366,4 +366,18 @@ spec:
 	if got := version(proxies.last); got != list {
 		t.Errorf("proxies get version %s instead of the route, want %s", got, list)
 	}
+
+	some := &recorder{live: true, acked: true}
+	others := &insteads{Cache: xds.NewCache()}
+	p = some.planeOf(t, others)
+	put(t, p, many(1))
+	p.config.step()
+	some.said = nil
+	tree := hostVersion(p, "*")
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Together = true })
+	p.config.step()
+	if got := version(others.last); got != list || hostVersion(p, "*") != tree {
+		t.Errorf("proxies that reject the tree get version %s, want %s; others get %s", got, list, hostVersion(p, "*"))
+	}
+	some.recorded(t)
 }

@@ -19,8 +19,8 @@ type apartEntry struct {
 	version string
 	// routes are those at fault, as `<kind>/<namespace>/<name>`.
 	routes []string
-	// closed reports that these proxies get a host that answers 500 to all requests.
-	closed bool
+	// flat reports that these proxies get its rules as a list, and closed that they get a host that answers 500 to all requests.
+	flat, closed bool
 	// policies reports that the cause is in what the rules of the host share, and offered that other replicas know the entry.
 	policies, offered bool
 	causes            causes
@@ -116,6 +116,12 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 			return waits
 		}
 	}
+	if r.Together && !entry.closed && q.hasTree(at.Host) {
+		// They may accept the same rules in another form.
+		entry.Report, entry.flat = report, true
+		q.setApart(at, entry)
+		return true
+	}
 	byRoute := r.byRoute()
 	for key := range byRoute {
 		if q.awaitOffer(place{key, at.Host.Table.Gateway}) {
@@ -140,7 +146,9 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 // setApart records the entry of a host at a group.
 func (q *Quarantine) setApart(at GroupHost, entry *apartEntry) {
 	q.apart[at] = entry
-	q.tables.Substitutes.Apart.Set(at, ApartSubstitute{rejected: entry.version, closed: entry.closed, routes: slices.Clone(entry.routes)})
+	q.tables.Substitutes.Apart.Set(at, ApartSubstitute{
+		rejected: entry.version, flat: entry.flat, closed: entry.closed, routes: slices.Clone(entry.routes),
+	})
 }
 
 // rejectApart puts a route in quarantine for the proxies that reject it. It returns false if they reject a substitute that others take.

@@ -30,10 +30,13 @@ func ParseGroupHost(s string) GroupHost {
 
 // ApartSubstitute replaces a version of a virtual host at the proxies of a group that reject it, while others serve it.
 type ApartSubstitute struct {
-	rejected string
-	closed   bool
-	routes   []string
+	rejected     string
+	flat, closed bool
+	routes       []string
 }
+
+// Flat reports whether its rules are sent as a list.
+func (s ApartSubstitute) Flat() bool { return s.flat && !s.closed }
 
 // Replaces reports whether it is for this version of the host.
 func (s ApartSubstitute) Replaces(version string) bool { return version != "" && version == s.rejected }

@@ -368,12 +368,18 @@ func (q *Quarantine) index(p place, entry *routeEntry) {
 
 // flatten sends the rules of a host as a list. It reports whether they were a tree before.
 func (q *Quarantine) flatten(id ir.HostID) bool {
-	host, _ := q.tables.Hosts.Get(nil, id)
-	if flat, _ := q.tables.Substitutes.FlatHosts.Get(nil, id); flat || !routetranslate.HasTree(host) {
+	if !q.hasTree(id) {
 		return false
 	}
 	q.tables.Substitutes.FlatHosts.Set(id, true)
 	return true
+}
+
+// hasTree reports whether the rules of a host are sent as a tree.
+func (q *Quarantine) hasTree(id ir.HostID) bool {
+	host, _ := q.tables.Hosts.Get(nil, id)
+	flat, _ := q.tables.Substitutes.FlatHosts.Get(nil, id)
+	return !flat && routetranslate.HasTree(host)
 }
 
 // rejectRoute puts a route in quarantine at a Gateway. If proxies reject the substitute too, it tries the next level.

@@ -493,3 +493,20 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 81, protocol
 		t.Errorf("said %q", l.said)
 	}
 }
+
+// TestAGatewayThatIsGoneLeavesNothing has no proxy be ready before the Gateway is deleted.
+func TestAGatewayThatIsGoneLeavesNothing(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	put(t, p, aRoute(1, "/"))
+	p.config.step()
+	if size := p.quarantine.Size(); size.Groups != 1 {
+		t.Errorf("there are %+v", size)
+	}
+	p.Put(store.Change{Kind: store.Gateway, Key: "infra/web"})
+	p.config.step()
+	if size := p.quarantine.Size(); size.Groups != 0 {
+		t.Errorf("left are %+v", size)
+	}
+}

@@ -47,6 +47,12 @@ func (q *Quarantine) Introduce(changes []xds.Change, states map[xds.GroupID]stri
 			delete(q.introduced, group)
 		}
 	}
+	for group, state := range states {
+		if state == xds.EmptyState {
+			// Its Gateway is gone.
+			delete(q.introduced, group)
+		}
+	}
 	fresh := map[xds.GroupID]introduction{}
 	for i := range changes {
 		c := &changes[i]

@@ -89,13 +89,16 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry, w
 
 // Size is how much a Quarantine holds.
 type Size struct {
-	// Routes are in quarantine, Hosts closed, Reported were live by their status alone, Waiting wait for an offer or have waited.
-	Routes, Hosts, Reported, Waiting int
+	// Routes are in quarantine, Hosts closed, Reported were live by their status alone, Waiting wait for an offer or have waited. Groups
+	// have hosts that not all their proxies have acknowledged.
+	Routes, Hosts, Reported, Waiting, Groups int
 }
 
 // Size returns how much is in quarantine.
 func (q *Quarantine) Size() Size {
-	return Size{Routes: len(q.routes), Hosts: len(q.hosts), Reported: len(q.reported), Waiting: len(q.waitUntil)}
+	return Size{
+		Routes: len(q.routes), Hosts: len(q.hosts), Reported: len(q.reported), Waiting: len(q.waitUntil), Groups: len(q.introduced),
+	}
 }
 
 // RejectedDigest returns the digest under which replicas exchange the version of a route that the proxies of a Gateway reject, empty if

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // reporting is a route with what a leader has said of its first generation.
@@ -147,5 +149,32 @@ func TestARouteThatWasAnsweredBeforeWaitsOnceForAnotherReplica(t *testing.T) {
 				t.Errorf("the quarantine has %+v", p.quarantine.Size())
 			}
 		})
+	}
+}
+
+// TestARouteThatWaitsForAnOfferDoesNotKeepItsHostOpen has proxies reject a policy on the Gateway too.
+func TestARouteThatWaitsForAnOfferDoesNotKeepItsHostOpen(t *testing.T) {
+	t.Parallel()
+	l := &recorder{}
+	p := l.plane(t)
+	put(t, p, `
+apiVersion: gatewright.dev/v1alpha1
+kind: SecurityPolicy
+metadata: {namespace: infra, name: cors, generation: 1}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}]
+  cors: {allowOrigins: ["https://a.example"]}
+---`+reporting(routeFor("a", 2, "a.example", "/"), "True", "Programmed"))
+	p.config.step()
+	nackDomain(p, "a.example", func(r *xds.NACK) { r.Filters = true })
+	nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+	p.config.step()
+	l.said = nil
+	p.config.step()
+	if got := hostVersion(p, "a.example"); got != "closed" {
+		t.Errorf("the host has version %s", got)
+	}
+	if got := l.nackReports(); !slices.Contains(got, "SecurityPolicy infra/cors []") {
+		t.Errorf("reported by %q", got)
 	}
 }

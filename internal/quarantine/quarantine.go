@@ -298,20 +298,14 @@ func (q *Quarantine) allGone(group xds.GroupID, pods map[string]struct{}) bool {
 
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now, or other proxies.
 func (q *Quarantine) rejectHost(r NACK, report Report) {
-	host, reason, because := r.host(), report.Reason, causesOf(r)
-	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, host.Table.Gateway) ||
-		q.corrected(host.Table.Gateway, because) || q.keepApart(r, report) {
+	host, gateway := r.host(), ir.ParseTableID(r.Table).Gateway
+	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, gateway) ||
+		q.corrected(gateway, causesOf(r)) || q.keepApart(r, report) {
 		return
 	}
-	fresh := &hostEntry{rejected: r.Version, reason: reason, policies: r.Filters, causes: because}
-	if before := q.unreplaced[host]; before != nil {
-		fresh.policies, fresh.causes = before.policies || r.Filters, before.causes.with(because)
-	}
-	q.unreplaced[host] = fresh
-	gateway := host.Table.Gateway
 	switch {
 	case r.Filters:
-		q.rejectFilters(r, reason)
+		q.rejectFilters(r, report.Reason)
 	case r.Together && q.flatten(host):
 		// Proxies may accept the same rules in another form.
 	default:
@@ -319,14 +313,18 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 		for key := range byRoute {
 			if !q.full(gateway) && q.awaitOffer(place{key, gateway}) {
 				q.delayed[r] = report
-				delete(q.unreplaced, host)
 				return
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(byRoute)) {
-			q.rejectRoute(place{key, gateway}, byRoute[key], reason, because)
+			q.rejectRoute(place{key, gateway}, byRoute[key], report.Reason, causesOf(r))
 		}
 	}
+	entry := &hostEntry{rejected: r.Version, reason: report.Reason, policies: r.Filters, causes: causesOf(r)}
+	if before := q.unreplaced[host]; before != nil {
+		entry.policies, entry.causes = entry.policies || before.policies, entry.causes.with(before.causes)
+	}
+	q.unreplaced[host] = entry
 }
 
 // byRoute returns the names of the rejected rules by route.

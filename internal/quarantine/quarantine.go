@@ -2,6 +2,7 @@ package quarantine
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -38,8 +39,12 @@ type NACK struct {
 }
 
 func (r NACK) compare(other NACK) int {
-	return cmp.Or(cmp.Compare(r.Table, other.Table), cmp.Compare(r.Name, other.Name), cmp.Compare(r.Version, other.Version),
+	order := cmp.Or(cmp.Compare(r.Table, other.Table), cmp.Compare(r.Name, other.Name), cmp.Compare(r.Version, other.Version),
 		cmp.Compare(r.Routes, other.Routes))
+	if order != 0 || r == other {
+		return order
+	}
+	return cmp.Compare(fmt.Sprint(r), fmt.Sprint(other))
 }
 
 // host returns the virtual host that was rejected.

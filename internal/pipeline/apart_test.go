@@ -381,3 +381,39 @@ spec:
 	}
 	some.recorded(t)
 }
+
+// TestRoutesThatSomeProxiesRejectTakeNoPlaceOfOthers has one proxy reject as many routes as have their good versions served, and all proxies
+// another one, and then one of these.
+func TestRoutesThatSomeProxiesRejectTakeNoPlaceOfOthers(t *testing.T) {
+	t.Parallel()
+	const count = 256
+	l := &recorder{live: true}
+	p := l.plane(t)
+	var some []string
+	for generation := range 2 {
+		for i := range count {
+			path := fmt.Sprintf("/%d/%d", generation, i)
+			put(t, p, strings.Replace(aRoute(generation+1, path), "name: r,", fmt.Sprintf("name: r%d,", i), 1))
+		}
+		put(t, p, routeFor("a", generation+1, "a.example", fmt.Sprintf("/%d", generation)))
+		p.config.step()
+	}
+	for i := range count {
+		some = append(some, fmt.Sprintf("HTTPRoute/infra/r%d/0/0", i))
+	}
+	l.live, l.acked = false, true
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Routes = some })
+	p.config.step()
+	l.acked = false
+	nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+	p.config.step()
+	host, _ := p.graph.hosts.Get(nil, ir.ParseHostID("infra/web/80|a.example"))
+	if got := host.Rules[0]; got.Match.Path.Value != "/0" || got.Fail != nil {
+		t.Errorf("%+v is served", got)
+	}
+	nackHost(p, "infra/web", func(r *xds.NACK) { r.Routes = some[:1] })
+	p.config.step()
+	if got := served(p, "infra/web"); !slices.Contains(got, "/0/0") || slices.Contains(got, "/1/0") {
+		t.Errorf("%q are served", got)
+	}
+}

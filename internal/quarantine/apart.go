@@ -166,7 +166,7 @@ func (q *Quarantine) rejectApart(p place, rules []string, r NACK, report Report)
 		return false
 	case known == nil || !current.SameRules(known.rejected):
 		q.quarantineRoute(p, current, routeEntry{
-			rules: rules, reason: report.Reason, apart: true, limited: known == nil && q.full(p.gateway),
+			rules: rules, reason: report.Reason, apart: true, limited: known == nil && q.full(quota{p.gateway, true}),
 			beyond: current.Instead[p.gateway].BeyondLimit,
 		})
 		known = q.routes[p]

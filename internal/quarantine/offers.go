@@ -235,7 +235,8 @@ func (q *Quarantine) adoptRoute(p place, o *Offer) bool {
 	entry.causes = entry.causes.with(o.content.Causes)
 	if entry.apart && !o.content.Apart {
 		// Where one replica replaces it for all proxies, all do.
-		entry.apart, changed = false, true
+		q.replaceForAll(p, entry)
+		changed = true
 	}
 	if o.content.Limited && !entry.limited {
 		// All replicas serve the good versions of the same routes.

@@ -150,10 +150,11 @@ type Quarantine struct {
 	// lastGood is the last live version of a route while a newer one is not acknowledged, lastGoodFilters the same for listeners.
 	lastGood        map[place]route.Resolved
 	lastGoodFilters map[ir.ListenerID][]ir.ListenerFilter
-	// routes are those in quarantine. byRoute has them by route and Gateway, and counts is their number at each Gateway.
+	// routes are those in quarantine. byRoute has them by route and Gateway, and counts is their number at each Gateway: those that are
+	// apart do not take the place of others.
 	routes  map[place]*routeEntry
 	byRoute map[string]map[string]*routeEntry
-	counts  map[string]int
+	counts  map[quota]int
 	filters map[ir.ListenerID]*FilterSubstitute
 	// hosts are closed, and unreplaced those that proxies reject and that this step is to replace.
 	hosts      map[ir.HostID]*hostEntry
@@ -216,7 +217,7 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 	return &Quarantine{
 		tables: tables, convergence: convergence, peers: peers, again: again,
 		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
-		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[string]int{},
+		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[quota]int{},
 		filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
 		apart: map[GroupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
@@ -316,7 +317,7 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 	default:
 		byRoute := r.byRoute()
 		for key := range byRoute {
-			if !q.full(gateway) && q.awaitOffer(place{key, gateway}) {
+			if !q.full(quota{gateway: gateway}) && q.awaitOffer(place{key, gateway}) {
 				q.delayed[r] = report
 				return
 			}
@@ -343,15 +344,24 @@ func (r NACK) byRoute() map[string][]string {
 	return rules
 }
 
-// full reports whether a Gateway has reached the limit of routes in quarantine whose good version is served.
-func (q *Quarantine) full(gateway string) bool { return q.counts[gateway] >= maxQuarantined }
+// quota is for the routes of a Gateway that are apart, or for the others.
+type quota struct {
+	gateway string
+	apart   bool
+}
+
+// full reports whether there is no room for another route whose good version is served.
+func (q *Quarantine) full(of quota) bool { return q.counts[of] >= maxQuarantined }
 
 // index records the entry of a route at a Gateway, nil for none.
 func (q *Quarantine) index(p place, entry *routeEntry) {
-	if q.routes[p] != nil {
+	if known := q.routes[p]; known != nil {
 		delete(q.routes, p)
 		delete(q.byRoute[p.route], p.gateway)
-		q.counts[p.gateway]--
+		of := quota{p.gateway, known.apart}
+		if q.counts[of]--; q.counts[of] == 0 {
+			delete(q.counts, of)
+		}
 	}
 	if entry != nil {
 		q.routes[p] = entry
@@ -359,14 +369,22 @@ func (q *Quarantine) index(p place, entry *routeEntry) {
 			q.byRoute[p.route] = map[string]*routeEntry{}
 		}
 		q.byRoute[p.route][p.gateway] = entry
-		q.counts[p.gateway]++
+		q.counts[quota{p.gateway, entry.apart}]++
 	}
 	if len(q.byRoute[p.route]) == 0 {
 		delete(q.byRoute, p.route)
 	}
-	if q.counts[p.gateway] == 0 {
-		delete(q.counts, p.gateway)
+}
+
+// replaceForAll has all proxies of a Gateway get what those get that reject a route.
+func (q *Quarantine) replaceForAll(p place, entry *routeEntry) {
+	q.index(p, nil)
+	entry.apart = false
+	if q.full(quota{gateway: p.gateway}) {
+		entry.limited, entry.good = true, nil
 	}
+	q.index(p, entry)
+	q.setRoutes(p.route)
 }
 
 // flatten sends the rules of a host as a list. It reports whether they were a tree before.
@@ -395,8 +413,7 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string, because
 		known.causes = known.causes.with(because)
 		if known.apart {
 			// No proxy that takes it is left.
-			known.apart = false
-			q.setRoutes(p.route)
+			q.replaceForAll(p, known)
 			return
 		}
 		switch instead, replaced := current.Instead[p.gateway]; {
@@ -410,7 +427,7 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string, because
 		return
 	}
 	q.quarantineRoute(p, current, routeEntry{
-		rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(p.gateway), beyond: current.Instead[p.gateway].BeyondLimit,
+		rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(quota{gateway: p.gateway}), beyond: current.Instead[p.gateway].BeyondLimit,
 		causes: because,
 	})
 }

@@ -93,12 +93,13 @@ func (p *Pipeline) notices() notices {
 	all := notices{}
 	p.quarantine.Notices(func(n quarantine.Notice) { all.add(subject{n.Kind, n.Key}, n.Gateway, n.Listeners, n.Message) })
 	for r, report := range p.quarantine.Resources() {
-		what := r.Type.String()
+		what, instead := r.Type.String(), "; what proxies served there before still is, if anything was"
 		if r.Type == xds.Cluster {
-			what = "backend"
+			what, instead = "backend", ""
 		}
 		id := resourceID{group: r.Group, typ: r.Type, name: r.Name}
-		p.graph.noticeResource(all, id, report.Origins, fmt.Sprintf("a proxy rejected (NACK) %s %s: %s", what, r.Name, report.Reason))
+		message := fmt.Sprintf("a proxy rejected (NACK) %s %s: %s%s", what, r.Name, report.Reason, instead)
+		p.graph.noticeResource(all, id, report.Origins, message)
 	}
 	p.failures.notices(all)
 	p.graph.noticeBudgets(all)
@@ -119,8 +120,8 @@ func (g *graph) noticeRoutes(all notices) {
 			if !rejected || l.Owner(n.gateway) != (gateway.ListenerOwner{Kind: n.kind, Key: n.key}) {
 				continue
 			}
-			message := fmt.Sprintf("listener %s of %s %s is not programmed: %s; what proxies served there before still is, if anything was; "+
-				"correct the listener, its certificates or the policies on it, see its conditions", l.Name, n.kind, n.key, text(reasons))
+			message := fmt.Sprintf("listener %s of %s %s is not programmed: %s; correct the listener, its certificates or the policies on it, "+
+				"see its conditions", l.Name, n.kind, n.key, text(reasons))
 			for _, key := range g.byListener.Keys(nil, ir.ListenerID{Gateway: n.gateway, Listener: l.ID}) {
 				kind, own := store.SplitKindKey(key)
 				all.add(subject{kind, own}, n.gateway, []string{l.ID}, message)

@@ -479,7 +479,7 @@ func TestARefusedResourceIsTracedToItsObjects(t *testing.T) {
 	p.NACKed(xds.Identity{Group: ownGroup("infra/web")}, xds.NACK{Type: xds.Listener, Name: "infra/web/80", Reason: "no such port"})
 	p.config.step()
 	slices.Sort(l.said)
-	const rejected = "a proxy rejected (NACK) listener infra/web/80: no such port"
+	const rejected = "a proxy rejected (NACK) listener infra/web/80: no such port; what proxies served there before still is, if anything was"
 	l.recorded(t, "refuse Gateway infra/web [http]: "+rejected,
 		"refuse HTTPRoute infra/r []: a proxy rejected (NACK) backend "+name+": no such thing",
 		"refuse HTTPRoute infra/r [http]: "+notProgrammed(rejected))

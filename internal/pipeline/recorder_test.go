@@ -114,8 +114,8 @@ spec:
 
 // notProgrammed is what a route reports of listener http if proxies reject that.
 func notProgrammed(reason string) string {
-	return "listener http of Gateway infra/web is not programmed: " + reason + "; what proxies served there before still is, if anything " +
-		"was; correct the listener, its certificates or the policies on it, see its conditions"
+	return "listener http of Gateway infra/web is not programmed: " + reason + "; correct the listener, its certificates or the policies on " +
+		"it, see its conditions"
 }
 
 // served are the paths that the routes of a Gateway's virtual hosts match, with 500 behind those that fail.

@@ -382,8 +382,8 @@ spec:
 	some.recorded(t)
 }
 
-// TestRoutesThatSomeProxiesRejectTakeNoPlaceOfOthers has one proxy reject as many routes as have their good versions served, and all proxies
-// another one, and then one of these.
+// TestRoutesThatSomeProxiesRejectTakeNoPlaceOfOthers has one proxy reject as many routes as have their good versions served, and all
+// proxies another one, and then one of these.
 func TestRoutesThatSomeProxiesRejectTakeNoPlaceOfOthers(t *testing.T) {
 	t.Parallel()
 	const count = 256

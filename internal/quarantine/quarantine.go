@@ -2,10 +2,8 @@ package quarantine
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -16,129 +14,13 @@ import (
 )
 
 const (
-	// MaxNACKs limits the NACKs between two steps that have details. Without them the host is closed.
+	// MaxNACKs limits the NACKs between two steps that name the routes at fault. Without these the host is closed.
 	MaxNACKs = 1024
 	// MaxOffers limits the offers of other replicas. What one server offers is bounded in bytes too.
 	MaxOffers = 16384
 	// maxQuarantined limits the routes of a Gateway whose last known good version is served. Routes beyond it answer 500.
 	maxQuarantined = 256
 )
-
-// NACK is a resource that a proxy rejected.
-type NACK struct {
-	Group xds.GroupID
-	Type  xds.Type
-	Name  string
-	// Version is that of a virtual host, or of what the hosts of a route table share.
-	Version string
-	// The rest is for a virtual host: its table, and the names of its routes, one on each line. Filters is set if the cause is in what its
-	// rules share, Together if each route alone is accepted. Cluster is a rejected cluster that it names, if that is the cause.
-	Table, Routes     string
-	Filters, Together bool
-	Cluster           xds.ClusterVersion
-}
-
-func (r NACK) compare(other NACK) int {
-	order := cmp.Or(cmp.Compare(r.Table, other.Table), cmp.Compare(r.Name, other.Name), cmp.Compare(r.Version, other.Version),
-		cmp.Compare(r.Routes, other.Routes))
-	if order != 0 || r == other {
-		return order
-	}
-	return cmp.Compare(fmt.Sprint(r), fmt.Sprint(other))
-}
-
-// host returns the virtual host that was rejected.
-func (r NACK) host() ir.HostID { return ir.ParseTableID(r.Table).Host(r.Name) }
-
-// place is a route at one Gateway.
-type place struct{ route, gateway string }
-
-// level is what proxies serve instead of a rejected version.
-type level uint8
-
-const (
-	// lastGood is the last version that all ready proxies had acknowledged.
-	lastGood level = iota
-	// closed answers 500, so that no wider route takes the requests.
-	closed
-	// widened is for a route whose matches are rejected: what begins alike is answered 500.
-	widened
-	// closedHostnames answers 500 to all requests for the hostnames of the route.
-	closedHostnames
-)
-
-// routeEntry is a route at a Gateway whose proxies reject its present version.
-type routeEntry struct {
-	rejected route.Resolved
-	// good is the last good version, nil if none is known.
-	good *route.Resolved
-	// goodRejected, closedRejected and widenedRejected are set for levels that proxies reject too. A replica without a good version has not
-	// tried one.
-	goodRejected, closedRejected, widenedRejected bool
-	// limited is set for a route beyond the limit of those whose good version is served, and apart for one that only the proxies get which
-	// reject it; see apart.go.
-	limited, apart bool
-	// beyond is set if proxies rejected the errors that a route beyond a limit answers. It is tried as it is when there is room for it.
-	beyond bool
-	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
-	served  level
-	offered bool
-	causes  causes
-	// pods are the proxies of a group that reject a route which is apart, none if only another replica knows them.
-	group  xds.GroupID
-	pods   map[string]struct{}
-	rules  []string
-	reason string
-}
-
-// applies reports whether the level replaces what is served. A route beyond a limit answers errors already, whatever was good: it is
-// replaced only if proxies reject these.
-func (q *routeEntry) applies(beyondLimit bool) bool { return !beyondLimit || q.level() >= widened }
-
-// level returns what proxies serve.
-func (q *routeEntry) level() level {
-	switch {
-	case q.good != nil && !q.goodRejected:
-		return lastGood
-	case !q.closedRejected:
-		return closed
-	case !q.widenedRejected:
-		return widened
-	default:
-		return closedHostnames
-	}
-}
-
-// rejectErrors records that proxies reject the errors that a route beyond a limit answers.
-func (q *routeEntry) rejectErrors() { q.beyond, q.goodRejected, q.closedRejected = true, true, true }
-
-// rejectLevel records that proxies reject the present level too.
-func (q *routeEntry) rejectLevel() {
-	switch q.level() {
-	case lastGood:
-		q.goodRejected = true
-	case closed:
-		q.closedRejected = true
-		// Where matches are paths already, the next level is the same.
-		q.widenedRejected = q.rejected.Widened().SameRules(q.rejected.Closed())
-	case widened:
-		q.widenedRejected = true
-	case closedHostnames:
-	}
-}
-
-func (q *routeEntry) instead() route.Resolved {
-	switch q.level() {
-	case lastGood:
-		return q.good.InsteadOf(q.rejected)
-	case closed:
-		return q.rejected.Closed()
-	case widened:
-		return q.rejected.Widened()
-	default:
-		return q.rejected.ClosedHostnames()
-	}
-}
 
 // Quarantine serves the last known good version of what proxies reject. Stages read it from [Substitutes], for routes and for filters of
 // listeners at the Gateway whose proxies reject them. For clusters, listeners and secrets the xDS server serves the last good version
@@ -189,27 +71,6 @@ type Convergence interface {
 	Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int)
 	// Knows reports whether a proxy of a group is connected to a replica.
 	Knows(group xds.GroupID, pod string) bool
-}
-
-// Report is what proxies say about what they reject.
-type Report struct {
-	Reason string
-	// Pods are the proxies.
-	Pods map[string]struct{}
-	// Origins are the objects that a rejected cluster, listener or secret comes from.
-	Origins []ir.ObjectRef
-	// FellBack reports that all proxies of a replica get its last good version until it changes.
-	FellBack bool
-}
-
-// With adds another report of the same NACK.
-func (r Report) With(other Report) Report {
-	pods := maps.Clone(r.Pods)
-	if pods == nil {
-		return other
-	}
-	maps.Copy(pods, other.Pods)
-	return Report{Reason: other.Reason, Pods: pods, Origins: other.Origins, FellBack: r.FellBack || other.FellBack}
 }
 
 // New returns an empty Quarantine. The function again requests another step.
@@ -333,60 +194,6 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 	q.unreplaced[host] = entry
 }
 
-// byRoute returns the names of the rejected rules by route.
-func (r NACK) byRoute() map[string][]string {
-	rules := map[string][]string{}
-	for name := range strings.SplitSeq(r.Routes, "\n") {
-		if kind, key, ok := route.ObjectOf(name); ok {
-			rules[string(kind)+"/"+key] = append(rules[string(kind)+"/"+key], name)
-		}
-	}
-	return rules
-}
-
-// quota is for the routes of a Gateway that are apart, or for the others.
-type quota struct {
-	gateway string
-	apart   bool
-}
-
-// full reports whether there is no room for another route whose good version is served.
-func (q *Quarantine) full(of quota) bool { return q.counts[of] >= maxQuarantined }
-
-// index records the entry of a route at a Gateway, nil for none.
-func (q *Quarantine) index(p place, entry *routeEntry) {
-	if known := q.routes[p]; known != nil {
-		delete(q.routes, p)
-		delete(q.byRoute[p.route], p.gateway)
-		of := quota{p.gateway, known.apart}
-		if q.counts[of]--; q.counts[of] == 0 {
-			delete(q.counts, of)
-		}
-	}
-	if entry != nil {
-		q.routes[p] = entry
-		if q.byRoute[p.route] == nil {
-			q.byRoute[p.route] = map[string]*routeEntry{}
-		}
-		q.byRoute[p.route][p.gateway] = entry
-		q.counts[quota{p.gateway, entry.apart}]++
-	}
-	if len(q.byRoute[p.route]) == 0 {
-		delete(q.byRoute, p.route)
-	}
-}
-
-// replaceForAll has all proxies of a Gateway get what those get that reject a route.
-func (q *Quarantine) replaceForAll(p place, entry *routeEntry) {
-	q.index(p, nil)
-	entry.apart = false
-	if q.full(quota{gateway: p.gateway}) {
-		entry.limited, entry.good = true, nil
-	}
-	q.index(p, entry)
-	q.setRoutes(p.route)
-}
-
 // flatten sends the rules of a host as a list. It reports whether they were a tree before.
 func (q *Quarantine) flatten(id ir.HostID) bool {
 	if !q.hasTree(id) {
@@ -401,68 +208,6 @@ func (q *Quarantine) hasTree(id ir.HostID) bool {
 	host, _ := q.tables.Hosts.Get(nil, id)
 	flat, _ := q.tables.Substitutes.FlatHosts.Get(nil, id)
 	return !flat && routetranslate.HasTree(host)
-}
-
-// rejectRoute puts a route in quarantine at a Gateway. If proxies reject the substitute too, it tries the next level.
-func (q *Quarantine) rejectRoute(p place, rules []string, reason string, because causes) {
-	current, exists := q.tables.Routes.Get(nil, p.route)
-	if !exists {
-		return
-	}
-	if known := q.routes[p]; known != nil && current.SameRules(known.rejected) {
-		known.causes = known.causes.with(because)
-		if known.apart {
-			// No proxy that takes it is left.
-			q.replaceForAll(p, known)
-			return
-		}
-		switch instead, replaced := current.Instead[p.gateway]; {
-		case !known.applies(instead.BeyondLimit):
-			known.rejectErrors()
-			q.setRoutes(p.route)
-		case replaced && known.level() == known.served:
-			known.rejectLevel()
-			q.setRoutes(p.route)
-		}
-		return
-	}
-	q.quarantineRoute(p, current, routeEntry{
-		rules: rules, reason: reason, limited: q.routes[p] == nil && q.full(quota{gateway: p.gateway}), beyond: current.Instead[p.gateway].BeyondLimit,
-		causes: because,
-	})
-}
-
-// quarantineRoute puts a route in quarantine, with the rules, the reason, the limit and the causes of an entry.
-func (q *Quarantine) quarantineRoute(p place, current route.Resolved, fresh routeEntry) {
-	current.Instead = nil
-	entry := &fresh
-	entry.rejected = current.Part(p.gateway)
-	if entry.beyond {
-		entry.rejectErrors()
-	}
-	if good, ok := q.lastGood[p]; ok && !entry.limited && good.Replaces(entry.rejected) {
-		entry.good = &good
-	}
-	q.index(p, entry)
-	if _, waited := q.waitUntil[p]; !waited {
-		q.waitUntil[p] = time.Now()
-	}
-	q.setRoutes(p.route)
-}
-
-// setRoutes updates the table that stages read.
-func (q *Quarantine) setRoutes(key string) {
-	all := RouteSubstitutes{}
-	for gateway, entry := range q.byRoute[key] {
-		entry.offered = false
-		copied := *entry
-		all[gateway] = &copied
-	}
-	if len(all) == 0 {
-		q.tables.Substitutes.Routes.Delete(key)
-	} else {
-		q.tables.Substitutes.Routes.Set(key, all)
-	}
 }
 
 // rejectFilters puts the filters of a listener in quarantine. If no good ones are known, requests are answered 500.

@@ -84,7 +84,9 @@ func (s *stream) startBisection(b *bisection, header *Resource, hosts func() []b
 		s.bisections = append(s.bisections[:1], slices.DeleteFunc(s.bisections[1:], same)...)
 	}
 	if b.header = header.version; s.headers[b.table].rejected == b.header {
-		s.settle(b.typ, b.name, b.version)
+		s.settle(b.typ, b.name, settledNACK{version: b.version, reported: true})
+		// The table may have been gone meanwhile, and the report with it.
+		s.observer.NACKed(s.identity, NACK{Type: RouteTable, Name: b.table, Version: b.header, Reason: b.reason})
 		return
 	}
 	b.search, b.preparing = bisect.New(header.value, hosts, b.reason), true
@@ -203,12 +205,12 @@ func (s *stream) reportCulprits(b *bisection) {
 		switch host := s.group.host(key); {
 		case s.group.instead[key].is(nack.Version):
 			// It rejects also what it gets instead, and keeps what it has until there is something else.
-			s.settle(b.typ, b.name, b.version)
+			s.settle(b.typ, b.name, settledNACK{version: b.version, reported: true})
 			s.observer.NACKed(s.identity, nack)
 		case host == nil || host.version != nack.Version:
 			s.subscriptions[b.typ].resend(b.name, b.version)
 		default:
-			s.rejects(key, nack.Version)
+			s.rejects(key, rejection{version: nack.Version})
 			s.observer.NACKed(s.identity, nack)
 		}
 	}
@@ -226,11 +228,11 @@ func (s *stream) reportTable(b *bisection, nack NACK) {
 		s.bisections = slices.DeleteFunc(s.bisections, func(other *bisection) bool {
 			same := other.table == b.table && other.header == b.header
 			if same {
-				s.settle(other.typ, other.name, other.version)
+				s.settle(other.typ, other.name, settledNACK{version: other.version, reported: true})
 			}
 			return same
 		})
 	}
-	s.settle(b.typ, b.name, b.version)
+	s.settle(b.typ, b.name, settledNACK{version: b.version, reported: nack.Version != ""})
 	s.observer.NACKed(s.identity, nack)
 }

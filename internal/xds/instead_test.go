@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -113,28 +114,85 @@ func TestARejectedHeaderHoldsOnlyItsTableBack(t *testing.T) {
 		state := c.cache.Apply([]xds.Change{header, scopedListener(t, "changed")})[group]
 		for waiting := true; waiting; {
 			response := p.receive()
-			switch {
-			case response.GetTypeUrl() == scopeURL:
-				p.refuse(response, "no such header")
-			case len(response.GetResources()) == 1 && response.GetResources()[0].GetName() == "l1":
-				p.acknowledge(response)
-				waiting = false
-			case strings.Contains(response.String(), "bad"):
-				var names strings.Builder
-				for _, probe := range response.GetResources() {
-					names.WriteString(probe.GetName() + ": no such header\n")
-				}
-				p.refuse(response, "Error adding/updating listener(s) "+names.String())
-			default:
-				p.acknowledge(response)
-			}
+			p.rejectHeader(response)
+			waiting = len(response.GetResources()) != 1 || response.GetResources()[0].GetName() != "l1"
 		}
 		j.expect(t, "refused route_table  t1 []: no such header")
 		j.expect(t, "holds "+state)
 		// With another header everything is as usual.
+		bad := header.Resource
 		header.Resource = resource(t, &routev3.RouteConfiguration{Name: "t1", RequestHeadersToRemove: []string{"good"}})
 		state = c.cache.Apply([]xds.Change{header})[group]
 		p.expect(scopeURL, []string{"t1|*", "t1|a.example"}, nil)
 		j.expect(t, "holds "+state)
+		// It is reported each time it comes back, also if the table was gone.
+		for range 2 {
+			header.Resource = bad
+			state = c.cache.Apply([]xds.Change{header})[group]
+			p.rejectHeaders()
+			j.expect(t, "refused route_table  t1 []: no such header")
+			for got := ""; got != "holds "+state; {
+				if got = j.next(t); !strings.HasPrefix(got, "refused route_table  t1") && got != "holds "+state {
+					t.Fatal(got)
+				}
+			}
+			state = c.cache.Apply([]xds.Change{removed(header)})[group]
+			p.rejectHeaders()
+			j.expect(t, "holds "+state)
+		}
+	})
+}
+
+// rejectHeader rejects a scope or probes with a bad header, and acknowledges everything else.
+func (p *proxy) rejectHeader(response *discoveryv3.DeltaDiscoveryResponse) {
+	switch {
+	case !strings.Contains(response.String(), "bad"):
+		p.acknowledge(response)
+	case response.GetTypeUrl() == scopeURL:
+		p.refuse(response, "no such header")
+	default:
+		var names strings.Builder
+		for _, probe := range response.GetResources() {
+			names.WriteString(probe.GetName() + ": no such header\n")
+		}
+		p.refuse(response, "Error adding/updating listener(s) "+names.String())
+	}
+}
+
+// rejectHeaders rejects scopes and probes with a bad header, and acknowledges everything else, until there is nothing more.
+func (p *proxy) rejectHeaders() {
+	for {
+		time.Sleep(quiet)
+		synctest.Wait()
+		select {
+		case response := <-p.responses:
+			p.rejectHeader(response)
+		default:
+			return
+		}
+	}
+}
+
+// TestTheVersionOfSubstitutesIsStable: a proxy that gets two of them is not sent all wildcard hosts again and again.
+func TestTheVersionOfSubstitutesIsStable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := make(journal, 100)
+		c, p := scoped(t, j)
+		one, two := hostTo(t, "*.one", "c2"), hostTo(t, "*.two", "c2")
+		c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), one, two})
+		p.refuse(p.receive(), refusedC2)
+		one.Instead, two.Instead = host(t, "*.one", " closed").Resource, host(t, "*.two", " closed").Resource
+		c.cache.Apply([]xds.Change{one, two})
+		if got := hostsOf(t, p.take()); got != "*.example *.one closed *.two closed" {
+			t.Errorf("got hosts %s", got)
+		}
+		for range 20 {
+			c.cache.Apply([]xds.Change{one, two})
+			c.cache.Apply([]xds.Change{host(t, "b.example", "")})
+			p.expect(scopeURL, []string{"t1|b.example"}, nil)
+			c.cache.Apply([]xds.Change{removed(host(t, "b.example", ""))})
+			p.expect(scopeURL, nil, []string{"t1|b.example"})
+		}
 	})
 }

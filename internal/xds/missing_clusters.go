@@ -13,9 +13,9 @@ import (
 // A route answers 503 while its cluster warms, or if the proxy has no such cluster. So what names a cluster that the proxy has never
 // acknowledged waits, and the proxy goes on with the version it has:
 //
-//   - If the proxy NACKs the cluster, scopes and route tables that it has in another version wait for refusedTimeout. The routes in them
-//     that name the cluster are reported, so that they are replaced and the rest of the host goes on. Other scopes, route tables and
-//     listeners are sent: without them a wider host would answer, or a port would stay closed.
+//   - If the proxy NACKs the cluster, each version of a scope or route table that the proxy has in another version waits for
+//     refusedTimeout. The routes in it that name the cluster are reported, so that they are replaced and the rest of the host goes on.
+//     Other scopes, route tables and listeners are sent: without them a wider host would answer, or a port would stay closed.
 //   - If the proxy does not answer within warmTimeout, everything that names the cluster waits until it does, and the rest is sent.
 //
 // A cluster of which the proxy has an older version never holds anything back: Envoy uses that one until the new one is warm. Envoy
@@ -25,19 +25,17 @@ const (
 	// warmTimeout is how long all changes wait for clusters to be acknowledged. Envoy gives up on endpoints and secrets of a cluster after
 	// 15 seconds, and the first health checks take 5 seconds at most.
 	warmTimeout = 30 * time.Second
-	// refusedTimeout is how long what names a NACKed cluster waits for a version that does not. That takes one step of the pipeline, and
-	// some seconds if another replica is asked for the last good version.
+	// refusedTimeout is how long a version that names a NACKed cluster waits for one that does not. That takes one step of the pipeline,
+	// and some seconds if other proxies or replicas are waited for.
 	refusedTimeout = 30 * time.Second
 )
 
 // newCluster is a cluster that the proxy was sent and has not acknowledged in any version.
 type newCluster struct {
-	// until is when what names it stops to wait, and reason is the text of the NACK. Both are empty unless the last version was NACKed.
-	until  time.Time
+	// nacked reports that the last version was NACKed, and reason is the text of the NACK.
+	nacked bool
 	reason string
 }
-
-func (c newCluster) nacked() bool { return !c.until.IsZero() }
 
 // missingClusters are clusters that the proxy may not have. They never change.
 type missingClusters struct {
@@ -54,10 +52,10 @@ func (s *stream) findMissing() {
 		s.missing = nil
 		return
 	}
-	refused, now := map[string]bool{}, time.Now()
+	refused := map[string]bool{}
 	for name, cluster := range own.unacked {
-		if !s.isPending(Cluster, name) && (!cluster.nacked() || now.Before(cluster.until)) {
-			refused[name] = cluster.nacked()
+		if !s.isPending(Cluster, name) {
+			refused[name] = cluster.nacked
 		}
 	}
 	for _, unsent := range []set{own.asked, own.changed} {
@@ -167,13 +165,18 @@ func (s *stream) waits(t Type, resource versioned, replaces bool) bool {
 	}
 	own, name := &s.subscriptions[t], resource.label()
 	before, known := own.held[name]
-	if known && before.version == resource.Version() && before.missing == s.missing {
+	overdue := own.overdue(resource)
+	same := known && before.version == resource.Version()
+	if same && before.missing == s.missing && !overdue {
 		return true
 	}
-	if !s.missing.namedBy(resource, replaces && t != Listener) {
-		return false
+	if !s.missing.namedBy(resource, false) {
+		if !replaces || t == Listener || overdue || !s.missing.namedBy(resource, true) {
+			return false
+		}
+		own.limitWait(resource)
 	}
-	reported := known && before.reported && before.version == resource.Version() || s.reportHeld(resource)
+	reported := same && before.reported || s.reportHeld(resource)
 	own.held[name] = heldResource{version: resource.Version(), missing: s.missing, reported: reported}
 	if !known {
 		// The proxy still uses the previous version, which may refer to what this cycle was about to remove.
@@ -190,13 +193,36 @@ type heldResource struct {
 	reported bool
 }
 
-// reportHeld reports the routes that name a NACKed cluster for which there is no other version, and whether there are any. If another
-// proxy has acknowledged the cluster, its users are good elsewhere, and only the cluster is reported.
+// limitedWait is a version that names a NACKed cluster, and when it is sent all the same.
+type limitedWait struct {
+	version string
+	until   time.Time
+}
+
+// limitWait sets how long a version waits for another one, unless that is set.
+func (s *subscription) limitWait(resource versioned) {
+	if s.limited[resource.label()].version == resource.Version() {
+		return
+	}
+	if s.limited == nil {
+		s.limited = map[string]limitedWait{}
+	}
+	s.limited[resource.label()] = limitedWait{resource.Version(), time.Now().Add(refusedTimeout)}
+}
+
+// overdue reports whether a version has waited long enough.
+func (s *subscription) overdue(resource versioned) bool {
+	wait := s.limited[resource.label()]
+	return wait.version == resource.Version() && !time.Now().Before(wait.until)
+}
+
+// reportHeld reports the routes that name a NACKed cluster for which there is no other version, and whether there are any. The proxy
+// rejects the virtual host as long as it rejects the cluster.
 func (s *stream) reportHeld(resource versioned) (reported bool) {
 	refused := map[string]bool{}
 	for name, is := range s.missing.refused {
 		n := s.group.resources[Cluster][name]
-		if is && n != nil && n.Version() == s.subscriptions[Cluster].nacked[name] && n.good == nil && !n.acked.Load() {
+		if is && n != nil && n.Version() == s.subscriptions[Cluster].nacked[name] && n.good == nil {
 			refused[name] = true
 		}
 	}
@@ -213,6 +239,7 @@ func (s *stream) reportHeld(resource versioned) (reported bool) {
 			_, names := only.in(route, true)
 			return names
 		})
+		s.rejects(hostKey{table, domain}, rejection{version: host.version, cluster: name})
 		s.observer.NACKed(s.identity, NACK{
 			Type: VirtualHost, Table: table, Name: domain, Version: host.version, Routes: routes, Filters: len(routes) == 0,
 			Reason:  "backend " + name + ": " + s.subscriptions[Cluster].unacked[name].reason,
@@ -251,7 +278,7 @@ func (s *stream) keepBack(t Type, r *response) *response {
 		}
 	}
 	s.subscriptions[t].takeBack(late)
-	if len(rest.versions) == 0 {
+	if rest.owed = r.owed; len(rest.versions) == 0 && !rest.owed {
 		return nil
 	}
 	return rest
@@ -275,7 +302,7 @@ func (s *subscription) markRefused(d *delivery, culprits []string, reason string
 	s.markUsed(d)
 	for _, name := range culprits {
 		if _, unacked := before[name]; unacked {
-			s.unacked[name] = newCluster{until: time.Now().Add(refusedTimeout), reason: bisect.ReasonOf(name, reason)}
+			s.unacked[name] = newCluster{nacked: true, reason: bisect.ReasonOf(name, reason)}
 		}
 	}
 }
@@ -294,9 +321,10 @@ func (s *stream) goOnWithoutClusters() {
 	}
 }
 
-// schedule has the stream continue when the next of these times is over. It replaces what was scheduled before.
-func (s *stream) schedule() {
-	next := s.nextTimeout()
+// schedule has the stream continue when the next of these times is over. Those before now have been considered. It replaces what was
+// scheduled before.
+func (s *stream) schedule(now time.Time) {
+	next := s.nextTimeout(now)
 	if next.Equal(s.wakeAt) {
 		return
 	}
@@ -313,11 +341,11 @@ func (s *stream) unschedule() {
 	s.timer, s.wakeAt = nil, time.Time{}
 }
 
-// nextTimeout returns when something stops to wait, zero if nothing waits for a time.
-func (s *stream) nextTimeout() time.Time {
+// nextTimeout returns when something stops to wait after now, zero if nothing does.
+func (s *stream) nextTimeout(now time.Time) time.Time {
 	var next time.Time
 	consider := func(t time.Time) {
-		if t.After(time.Now()) && (next.IsZero() || t.Before(next)) {
+		if t.After(now) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
@@ -325,9 +353,12 @@ func (s *stream) nextTimeout() time.Time {
 	if len(own.unanswered) > 0 && s.cycle.phase == sendingClusters {
 		consider(own.unanswered[0].sent.Add(warmTimeout))
 	}
-	if len(s.subscriptions[Scope].held)+len(s.subscriptions[RouteTable].held) > 0 {
-		for _, cluster := range own.unacked {
-			consider(cluster.until)
+	for _, t := range []Type{Scope, RouteTable} {
+		own := &s.subscriptions[t]
+		for name, waiting := range own.held {
+			if wait := own.limited[name]; wait.version == waiting.version {
+				consider(wait.until)
+			}
 		}
 	}
 	return next

@@ -112,9 +112,29 @@ func TestARouteWaitsForARefusedClusterForALimitedTime(t *testing.T) {
 		p.expect(scopeURL, []string{"t1|a.example"}, nil)
 		j.expect(t, "holds "+state)
 		p.expect(clusterURL, nil, []string{"c1"})
-		state = c.cache.Apply([]xds.Change{hostTo(t, "a.example", "c2", "c2")})[group]
-		p.expect(scopeURL, []string{"t1|a.example"}, nil)
-		j.expect(t, "holds "+state)
+	})
+}
+
+// The cluster may have been refused long before.
+func TestEachVersionOfARouteWaitsForARefusedCluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := make(journal, 100)
+		c, p := routed(t, j)
+		state := c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), hostTo(t, "b.example", "c2")})[group]
+		p.refuse(p.receive(), refusedC2)
+		p.expect(scopeURL, []string{"t1|b.example"}, nil)
+		j.expect(t, "refused cluster  c2 []: no such thing", "holds "+state)
+		for _, clusters := range [][]string{{"c2"}, {"c2", "c2"}} {
+			time.Sleep(xds.RefusedTimeout + time.Second)
+			state = c.cache.Apply([]xds.Change{hostTo(t, "a.example", clusters...)})[group]
+			j.expect(t, "refused virtual_host t1 a.example [HTTPRoute/shop/c2/0]: backend c2: no such thing")
+			time.Sleep(xds.RefusedTimeout - time.Second)
+			p.hearsNothing()
+			time.Sleep(time.Second)
+			p.expect(scopeURL, []string{"t1|a.example"}, nil)
+			j.expect(t, "holds "+state)
+		}
 	})
 }
 
@@ -151,23 +171,37 @@ func TestARouteWaitsForABetterVersionOfARefusedCluster(t *testing.T) {
 }
 
 // A route that other proxies can serve is not replaced for them.
-func TestARouteIsNotReportedIfAnotherProxyTakesItsCluster(t *testing.T) {
+func TestAProxyThatRefusesAClusterGetsAnotherHostInstead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		const refused = "refused virtual_host t1 a.example [HTTPRoute/shop/c2/0]: backend c2: "
 		j := make(journal, 100)
 		c, p := routed(t, j)
-		other := c.connectAs("pod-2")
-		other.subscribe(clusterURL)
-		other.expect(clusterURL, []string{"c1"}, nil)
-		c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), hostTo(t, "a.example", "c2")})
-		other.expect(clusterURL, []string{"c2"}, nil)
-		synctest.Wait()
+		edited := hostTo(t, "a.example", "c2")
+		state := c.cache.Apply([]xds.Change{cluster(t, group, "c2", ""), edited})[group]
 		p.refuse(p.receive(), refusedC2)
-		j.expect(t, "connected "+group.String(), "refused cluster  c2 []: no such thing")
-		p.hearsNothing()
-		j.nothing(t)
+		j.expect(t, "refused cluster  c2 []: no such thing", refused+"no such thing")
+		edited.Instead = host(t, "a.example", " closed").Resource
+		c.cache.Apply([]xds.Change{edited})
+		if got := hostsOf(t, p.take()); got != "a.example closed" {
+			t.Errorf("got hosts %s", got)
+		}
+		j.expect(t, "holds "+state)
 		time.Sleep(xds.RefusedTimeout)
-		p.expect(scopeURL, []string{"t1|a.example"}, nil)
+		p.hearsNothing()
+
+		// It refuses another version of the cluster, too, and keeps what it has.
+		c.cache.Apply([]xds.Change{cluster(t, group, "c2", "other")})
+		p.refuse(p.receive(), refusedC2)
+		j.expect(t, "refused cluster  c2 []: no such thing", refused+"no such thing")
+		time.Sleep(xds.RefusedTimeout)
+		p.hearsNothing()
+
+		c.cache.Apply([]xds.Change{cluster(t, group, "c2", "better")})
+		p.expect(clusterURL, []string{"c2"}, nil)
+		if got := hostsOf(t, p.take()); got != "a.example" {
+			t.Errorf("got hosts %s", got)
+		}
 	})
 }
 

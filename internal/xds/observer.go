@@ -6,8 +6,7 @@ type Observer interface {
 	// Connected and Disconnected come in pairs, one for each stream.
 	Connected(proxy Identity)
 	Disconnected(proxy Identity)
-	// Holds reports that a proxy has acknowledged all of a state, as [Cache.Apply] named it, except for NACKed clusters, listeners and
-	// secrets.
+	// Holds reports that a proxy has acknowledged all of a state, as [Cache.Apply] named it, except for what it NACKed and NACKed reported.
 	Holds(proxy Identity, state string)
 	// Leaves reports that a proxy is about to be sent another state than the one it holds.
 	Leaves(proxy Identity)

@@ -108,15 +108,29 @@ func (s *stream) leaveOut(t Type, r *response) {
 			"group", s.group.id.String(), "type", t.String(), "name", name, "bytes", resource.size())
 		s.metrics.nacks.WithLabelValues(t.String()).Inc()
 		s.subscriptions[t].nacked[name] = resource.Version()
-		nack := NACK{Type: t, Name: name, Version: resource.Version(), Reason: "it is too large to be sent"}
-		if t == Scope || t == RouteTable {
-			// No part of it is the cause.
-			nack.Type, nack.Version = RouteTable, ""
-			nack.Name, _, _ = strings.Cut(name, scopeSeparator)
-		}
-		s.settle(t, name, resource.Version())
-		s.observer.NACKed(s.identity, nack)
+		s.reportTooLarge(t, resource)
 	}
+}
+
+// reportTooLarge reports a resource that is not sent. A scope with one virtual host can be replaced; nothing replaces other resources.
+func (s *stream) reportTooLarge(t Type, resource versioned) {
+	nack := NACK{Type: t, Name: resource.label(), Version: resource.Version(), Reason: "it is too large to be sent"}
+	settled := settledNACK{version: resource.Version(), reported: true}
+	if t == Scope || t == RouteTable {
+		table, domain, _ := strings.Cut(nack.Name, scopeSeparator)
+		key := hostKey{table, domain}
+		if host := s.group.host(key); t == Scope && host != nil && domain != anyHost && s.rejected[key].version != host.version {
+			nack.Type, nack.Table, nack.Name, nack.Version, nack.Filters = VirtualHost, table, domain, host.version, true
+			s.rejects(key, rejection{version: host.version})
+			s.observer.NACKed(s.identity, nack)
+			return
+		}
+		// It is not known which part of it is the cause.
+		nack.Type, nack.Name, nack.Version = RouteTable, table, ""
+		settled.reported = false
+	}
+	s.settle(t, resource.label(), settled)
+	s.observer.NACKed(s.identity, nack)
 }
 
 // drop removes a resource from a response.

@@ -18,6 +18,8 @@ type response struct {
 	salt      string
 	// before has the versions that were sent last of what it changes or removes.
 	before map[string]string
+	// owed reports that the proxy waits for it, even if it is empty.
+	owed bool
 }
 
 var _ cachev3.DeltaResponse = (*response)(nil)

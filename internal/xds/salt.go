@@ -16,8 +16,8 @@ import (
 // When Envoy NACKs a response with several scopes, it has recorded those before the bad one without using them (scoped_rds.cc,
 // addOrUpdateScopes). It also records a secret before it tries to use it (sds_api.cc, onConfigUpdate). If Envoy then gets the same bytes
 // again, it acknowledges them and still does not use them. The NACK may have gone to another replica, and Envoy does not report it when it
-// connects to this one: it lists the version from before. So all scopes and secrets have a salt that nothing reads: metadata of the route
-// configuration of a scope, or a comment in the PEM of a secret.
+// connects to this one: it lists the version from before. So all scopes and secrets with PEM have a salt that nothing reads: metadata of
+// the route configuration of a scope, or a comment in the PEM of a secret.
 //
 // Each stream has a salt of its own for as long as it lives, and gets another one with each NACK. So no scope or secret ever has the bytes
 // of one that was recorded before, however long ago. Versions have no salt: a proxy that reconnects is sent only what has changed, and

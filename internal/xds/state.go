@@ -13,6 +13,7 @@ func (s *subscription) markACKed(d *delivery) {
 	for name := range d.versions {
 		delete(s.nacked, name)
 		delete(s.unattributed, name)
+		delete(s.limited, name)
 	}
 	s.markUsed(d)
 	maps.Copy(s.accepted, d.tables)
@@ -48,6 +49,7 @@ func (s *subscription) forgetNACK(name string) bool {
 	delete(s.nacked, name)
 	delete(s.unattributed, name)
 	delete(s.held, name)
+	delete(s.limited, name)
 	return nacked || unattributed || held
 }
 
@@ -78,27 +80,47 @@ func (s *stream) awaitsAttribution(t Type) bool {
 	}
 }
 
-// settle records that nothing replaces a NACKed version. The proxy keeps what it has of it, and nothing waits for it.
-func (s *stream) settle(t Type, name, version string) {
-	if s.subscriptions[t].nacked[name] != version {
+// settledNACK is a NACKed version that nothing replaces. It is reported if its objects know that it is rejected.
+type settledNACK struct {
+	version  string
+	reported bool
+}
+
+// settle records that nothing replaces a NACKed version. The proxy keeps what it has of it, and no other resource waits for it.
+func (s *stream) settle(t Type, name string, settled settledNACK) {
+	if s.subscriptions[t].nacked[name] != settled.version {
 		return
 	}
 	if s.settled[t] == nil {
-		s.settled[t] = map[string]string{}
+		s.settled[t] = map[string]settledNACK{}
 	}
-	s.settled[t][name] = version
+	s.settled[t][name] = settled
 	delete(s.subscriptions[t].unattributed, name)
 }
 
 // awaitsSubstitute reports whether another version of something that the proxy NACKed is to come.
 func (s *stream) awaitsSubstitute(t Type) bool {
 	nacked := s.subscriptions[t].nacked
-	for name, version := range s.settled[t] {
-		if nacked[name] != version {
+	for name, settled := range s.settled[t] {
+		if nacked[name] != settled.version {
 			delete(s.settled[t], name)
 		}
 	}
 	return len(nacked) > len(s.settled[t])
+}
+
+// lacks reports whether the proxy lacks a version of a type, and its objects do not know it.
+func (s *stream) lacks(t Type) bool {
+	own := &s.subscriptions[t]
+	if len(own.unattributed)+len(own.held) > 0 || s.awaitsSubstitute(t) {
+		return true
+	}
+	for _, settled := range s.settled[t] {
+		if !settled.reported {
+			return true
+		}
+	}
+	return false
 }
 
 // headerState is the version of a table's header that the proxy acknowledged last, and the one that it rejects.
@@ -205,8 +227,8 @@ func (s *stream) leave() {
 	}
 }
 
-// holds reports whether the proxy has everything of the update cycle: it has acknowledged all of it, and was sent what its listeners
-// request. A proxy acknowledges a new listener before it requests that.
+// holds reports whether the proxy has everything of the update cycle, except for NACKed versions of which the objects are reported: it has
+// acknowledged all of it, and was sent what its listeners request. A proxy acknowledges a new listener before it requests that.
 func (s *stream) holds() bool {
 	if s.cycle.phase != idle && s.cycle.phase != removing {
 		return false
@@ -215,10 +237,8 @@ func (s *stream) holds() bool {
 	if !listeners.joined || !s.subscriptions[Cluster].joined {
 		return false
 	}
-	for _, t := range []Type{RouteTable, Scope} {
-		if own := &s.subscriptions[t]; len(own.unattributed)+len(own.held) > 0 || s.awaitsSubstitute(t) {
-			return false
-		}
+	if s.lacks(RouteTable) || s.lacks(Scope) {
+		return false
 	}
 	for _, t := range []Type{Cluster, Scope, Listener, RouteTable, Secret} {
 		if !s.answered(t) {

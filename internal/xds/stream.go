@@ -45,7 +45,7 @@ type stream struct {
 	ackedState digest
 	reported   bool
 	left       bool
-	// pinned is what the proxy had when it first NACKed something; see state.go.
+	// pinned is what the proxy had when it first NACKed something, or something began to wait; see state.go.
 	pinned *[wireTypes]set
 	// missing are the clusters that the proxy may not have, nil for none; see missing_clusters.go.
 	missing *missingClusters
@@ -54,10 +54,12 @@ type stream struct {
 	wakeAt time.Time
 	closed bool
 	// settled are the NACKed versions that nothing replaces; see state.go.
-	settled [wireTypes]map[string]string
-	// headers is what is known about the headers of tables, and rejected the version of each virtual host that the proxy NACKs.
-	headers  map[string]headerState
-	rejected map[hostKey]string
+	settled [wireTypes]map[string]settledNACK
+	// headers is what is known about the headers of tables.
+	headers map[string]headerState
+	// rejected are the virtual hosts that the proxy rejects. replaced reports that there is a substitute for one that was just added.
+	rejected map[hostKey]rejection
+	replaced bool
 }
 
 var (
@@ -125,10 +127,18 @@ func (s *stream) notify(different *touched) {
 	for t := range wireTypes {
 		own := &s.subscriptions[t]
 		for name := range different[t] {
+			if t == Scope {
+				s.forgetRejected(name)
+			}
 			if !own.wants(name) {
 				continue
 			}
-			exists := s.group.lookup(t, name) != nil
+			seen := s.group.lookup(t, name)
+			exists := seen != nil
+			if version, nacked := own.nacked[name]; t == Scope && nacked && exists && seen.Version() != version {
+				// If that version comes back, it is sent and reported again.
+				own.resend(name, version)
+			}
 			_, going := own.removed[name]
 			if exists && going || !exists && own.forgetNACK(name) {
 				// The proxy uses an earlier version until it gets another one, or a removal. That may refer to what this cycle was about to remove.
@@ -156,6 +166,7 @@ func (s *stream) notifyEndpoints(names []string) {
 
 // advance sends what can be sent now: what the proxy waits for, and the next steps of its update cycle.
 func (s *stream) advance() {
+	now := time.Now()
 	for s.step() {
 		// One step may make the next one possible.
 	}
@@ -163,7 +174,7 @@ func (s *stream) advance() {
 	s.serve(Secret)
 	s.answerTables()
 	s.report()
-	s.schedule()
+	s.schedule(now)
 }
 
 // serve sends everything there is to send of a type that a proxy requests by name when it needs it.
@@ -274,8 +285,13 @@ func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) 
 	}
 	answered := s.subscriptions[t].answered(request.GetResponseNonce(), detail != nil)
 	s.answeredOnce = s.answeredOnce || answered != nil
+	if answered == nil {
+		return nil
+	}
+	if t == Cluster {
+		defer s.retryRejected(answered)
+	}
 	switch {
-	case answered == nil:
 	case answered.probe:
 		s.takeProbeAnswer(detail.GetMessage())
 	case detail != nil:

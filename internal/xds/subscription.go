@@ -33,10 +33,11 @@ type subscription struct {
 	nacked map[string]string
 	// accepted are the parts of each route table that the proxy acknowledged last.
 	accepted map[string]tableParts
-	// unacked are the clusters that were sent and never acknowledged, and held are the resources that wait for some of them; see
-	// missing_clusters.go.
+	// unacked are the clusters that were sent and never acknowledged, held are the resources that wait for some of them, and limited are
+	// those versions that wait for a limited time; see missing_clusters.go.
 	unacked map[string]newCluster
 	held    map[string]heldResource
+	limited map[string]limitedWait
 	// unattributed are names of which some were NACKed together, without a known culprit. At most quota of them are sent at once.
 	unattributed set
 	quota        int
@@ -208,6 +209,7 @@ func (s *subscription) forget(name string) {
 	delete(s.nacked, name)
 	delete(s.unacked, name)
 	delete(s.held, name)
+	delete(s.limited, name)
 	delete(s.unattributed, name)
 	delete(s.accepted, name)
 	delete(s.asked, name)
@@ -287,13 +289,16 @@ func (s *subscription) put(r *response, name string, resource versioned) {
 		s.unacked[name] = newCluster{}
 	}
 	delete(s.held, name)
+	if s.limited[name].version != resource.Version() {
+		delete(s.limited, name)
+	}
 	s.sent[name] = resource.Version()
 	r.add(name, resource)
 }
 
 // takeBack undoes a response that was not sent. Its resources may have changed since.
 func (s *subscription) takeBack(r *response) {
-	s.owed = s.owed || len(r.versions) == 0
+	s.owed = s.owed || r.owed || len(r.versions) == 0
 	for name, version := range r.versions {
 		before, held := r.before[name]
 		_, returned := s.changed[name]
@@ -323,6 +328,7 @@ func (s *subscription) takeRemovals(r *response, names []string) {
 			delete(s.nacked, name)
 			delete(s.unacked, name)
 			delete(s.held, name)
+			delete(s.limited, name)
 			delete(s.unattributed, name)
 			delete(s.removed, name)
 			r.remove(name)
@@ -338,7 +344,7 @@ func (s *subscription) finish(r *response) *response {
 	if len(r.versions) == 0 && !s.owed {
 		return nil
 	}
-	s.owed = false
+	r.owed, s.owed = s.owed, false
 	return r
 }
 

@@ -42,6 +42,37 @@ func TestAResourceThatIsTooLargeIsLeftOut(t *testing.T) {
 	if len(seen) != 1 || seen[0].Type != RouteTable || seen[0].Name != "big" || !strings.Contains(log.String(), "too large") {
 		t.Errorf("refused: %v, logged: %s", seen, &log)
 	}
+	if !s.lacks(RouteTable) {
+		t.Error("the proxy should not hold a state, since it is not known which host is the cause")
+	}
+}
+
+func TestAHostThatIsTooLargeIsReported(t *testing.T) {
+	t.Parallel()
+	var seen []NACK
+	g := newGroup(GroupID{}, newEndpointTable())
+	g.apply([]Change{
+		{Type: RouteTable, Name: "t", Resource: &Resource{version: "h"}},
+		{Type: VirtualHost, Table: "t", Name: "a.example", Resource: &Resource{version: "v"}},
+	})
+	s := &stream{
+		group: g, observer: nackRecorder{seen: &seen}, metrics: newMetrics(prometheus.NewRegistry()), logger: slog.New(slog.DiscardHandler),
+	}
+	s.subscriptions[Scope].update(&discoveryv3.DeltaDiscoveryRequest{}, true, func(string) bool { return true }, g.names(Scope))
+	for range 2 {
+		r := newResponse(Scope)
+		s.subscriptions[Scope].put(r, "t|a.example", &namedResource{name: "t|a.example", content: &scope{
+			version: "s", header: &Resource{version: "h"}, host: &Resource{version: "v"}, hostBytes: maxResource,
+		}})
+		s.leaveOut(Scope, r)
+	}
+	if len(seen) != 2 || seen[0].Type != VirtualHost || seen[0].Name != "a.example" || seen[0].Version != "v" || !seen[0].Filters {
+		t.Errorf("refused: %v", seen)
+	}
+	// What it gets instead is too large, too: nothing is left to try.
+	if len(seen) == 2 && seen[1].Type != RouteTable || !s.lacks(Scope) {
+		t.Errorf("refused: %v", seen)
+	}
 }
 
 func TestTheSizeOfATableIsKept(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 //     once more;
 //  3. when the proxy has acknowledged those too, what they no longer refer to is removed.
 //
-// The content of a cycle is fixed when it begins. So it ends however often things change meanwhile, and a route table never names a
-// cluster that came after it; later changes are in the next cycle. Each stream has its own cycles, so a proxy that does not answer
-// delays no other. Endpoints and secrets are not part of a cycle: a proxy requests them when it needs them, and acknowledges a cluster
-// only after it has them.
+// The content of a cycle is fixed when it begins, except that what names a missing cluster is taken out. So it ends however often things
+// change meanwhile, and a route table never names a cluster that came after it; later changes are in the next cycle. Each stream has its
+// own cycles, so a proxy that does not answer delays no other. Endpoints and secrets are not part of a cycle: a proxy requests them when it
+// needs them, and acknowledges a cluster only after it has them.
 type updateCycle struct {
 	phase phase
 	// pending are the responses that are to be sent.
@@ -113,7 +113,8 @@ func (s *stream) begin() bool {
 		return false
 	}
 	changes, removals := s.prepareChanges(), s.planRemovals()
-	found := changes || removals || s.cycle.state != s.group.state
+	found := changes || removals || s.replaced || s.cycle.state != s.group.state
+	s.replaced = false
 	if !found && len(s.subscriptions[RouteTable].asked) == 0 {
 		return false
 	}

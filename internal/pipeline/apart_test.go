@@ -100,21 +100,31 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 // TestANACKWaitsForTheAnswersOfOtherProxies has one proxy reject a route before another one has answered.
 func TestANACKWaitsForTheAnswersOfOtherProxies(t *testing.T) {
 	t.Parallel()
-	for _, takes := range []bool{true, false} {
+	for _, test := range []struct{ cluster, takes bool }{{}, {takes: true}, {cluster: true}, {cluster: true, takes: true}} {
 		synctest.Test(t, func(t *testing.T) {
+			takes := test.takes
 			l := &recorder{live: true, ready: map[string]bool{"a": true}}
 			p := l.plane(t)
 			put(t, p, routeFor("a", 1, "a.example", "/new"))
 			p.config.step()
 			before := hostVersion(p, "a.example")
 			l.live, l.unanswered = false, 1
-			nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+			nackDomain(p, "a.example", func(r *xds.NACK) {
+				if r.Routes = []string{"HTTPRoute/infra/a/0/0"}; test.cluster {
+					r.Cluster = clusterOf(t, p, "v1")
+				}
+			})
 			p.config.step()
+			if test.cluster {
+				// The other proxy may have to warm it.
+				time.Sleep(15 * time.Second)
+				p.config.step()
+			}
 			if got := hostVersion(p, "a.example"); got != before {
 				t.Fatalf("the host has version %s before the other proxy has answered", got)
 			}
 			l.acked = takes
-			time.Sleep(2 * time.Second)
+			time.Sleep(6 * time.Second)
 			p.config.step()
 			if replaced := hostVersion(p, "a.example") != before; replaced == takes {
 				t.Errorf("the other proxy takes the route: %t; it is replaced for all: %t", takes, replaced)

@@ -17,7 +17,7 @@ type ClientHTTP1 struct {
 	// +optional
 	PreserveHeaderCase *bool `json:"preserveHeaderCase,omitempty"`
 
-	// HTTP10 serves HTTP/1.0. By default its requests are answered 426.
+	// HTTP10 changes how HTTP/1.0 is served.
 	//
 	// +optional
 	HTTP10 *HTTP10 `json:"http10,omitempty"`

@@ -71,6 +71,15 @@ type OTLPReceiver struct {
 	//
 	// +required
 	BackendRef gwv1.BackendObjectReference `json:"backendRef"`
+
+	// Headers are sent with each call, such as those that tell a collector which tenant it is for. They are no secrets: every reader of
+	// the object sees them.
+	//
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Headers []gwv1.HTTPHeader `json:"headers,omitempty"`
 }
 
 // Tracing has requests become spans of OpenTelemetry.
@@ -80,6 +89,15 @@ type Tracing struct {
 	//
 	// +required
 	BackendRef gwv1.BackendObjectReference `json:"backendRef"`
+
+	// Headers are sent with each call, such as those that tell a collector which tenant it is for. They are no secrets: every reader of
+	// the object sees them.
+	//
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Headers []gwv1.HTTPHeader `json:"headers,omitempty"`
 
 	// ServiceName is the name of the service that spans are from. The default is `<gateway>.<namespace>`.
 	//

@@ -2,14 +2,13 @@ package convergence
 
 import (
 	"fmt"
-	"math"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatewright/gatewright/internal/costtest"
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
@@ -37,28 +36,7 @@ func TestASliceOfNoFleetCostsTheSameHoweverManyFleetsThereAre(t *testing.T) {
 	t.Parallel()
 	few, many, slice := many(10), many(20_000), foreign()
 	// A walk through all fleets would take two thousand times as long.
-	expectSameCost(t, func() { few.Endpoints("shop/backend", slice) }, func() { many.Endpoints("shop/backend", slice) })
-}
-
-// expectSameCost reports an error if one of two operations costs much more than the other. It compares the shortest of several rounds,
-// which other work on the machine delays least.
-func expectSameCost(t *testing.T, few, many func()) {
-	t.Helper()
-	const rounds, factor = 50, 20
-	measure := func(work func(), shortest time.Duration) time.Duration {
-		began := time.Now()
-		for range 100 {
-			work()
-		}
-		return min(shortest, time.Since(began))
-	}
-	a, b := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for range rounds {
-		a, b = measure(few, a), measure(many, b)
-	}
-	if b > factor*a {
-		t.Errorf("with many it takes %s, with few %s", b, a)
-	}
+	costtest.ExpectSame(t, func() { few.Endpoints("shop/backend", slice) }, func() { many.Endpoints("shop/backend", slice) })
 }
 
 func TestASliceThatChangesItsService(t *testing.T) {

@@ -69,19 +69,30 @@ func explain(err error) error {
 	return err
 }
 
+// stored is an object of a fleet as it is in the cluster.
+type stored struct {
+	files map[string][]byte
+	// only lets nothing but this version of the object be deleted: what is made under its name later may have another owner.
+	only client.Preconditions
+}
+
+func storedAs(object metav1.Object, files map[string][]byte) stored {
+	return stored{files, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())}}
+}
+
 // read gives the files of a fleet that are in the cluster, together and by object.
-func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte, map[layout.Object]map[string][]byte, error) {
+func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte, map[layout.Object]stored, error) {
 	ours := []client.ListOption{client.InNamespace(gateway.Name.Namespace), client.MatchingLabels{
 		ir.ManagedByLabel: ir.ManagedBy, render.FilesLabel: render.LabelValue(gateway.Fleet.Name),
 	}}
-	objects := map[layout.Object]map[string][]byte{}
+	objects := map[layout.Object]stored{}
 	maps := &corev1.ConfigMapList{}
 	if err := p.Reader.List(ctx, maps, ours...); err != nil {
 		return nil, nil, fmt.Errorf("listing the ConfigMaps of Gateway %s: %w", gateway.Name, err)
 	}
 	for i := range maps.Items {
 		if owned(&maps.Items[i], gateway) {
-			objects[layout.Object{Name: maps.Items[i].Name}] = maps.Items[i].BinaryData
+			objects[layout.Object{Name: maps.Items[i].Name}] = storedAs(&maps.Items[i], maps.Items[i].BinaryData)
 		}
 	}
 	secrets := &corev1.SecretList{}
@@ -90,12 +101,12 @@ func (p *Plane) read(ctx context.Context, gateway ir.Gateway) (map[string][]byte
 	}
 	for i := range secrets.Items {
 		if owned(&secrets.Items[i], gateway) {
-			objects[layout.Object{Name: secrets.Items[i].Name, Secret: true}] = secrets.Items[i].Data
+			objects[layout.Object{Name: secrets.Items[i].Name, Secret: true}] = storedAs(&secrets.Items[i], secrets.Items[i].Data)
 		}
 	}
 	files := map[string][]byte{}
-	for _, content := range objects {
-		for name, file := range content {
+	for _, each := range objects {
+		for name, file := range each.files {
 			files[name] = file
 		}
 	}
@@ -149,23 +160,26 @@ func (p *Plane) remove(ctx context.Context, gateway ir.Gateway) error {
 		return err
 	}
 	clusters := layout.ObjectOf(gateway.Fleet.Name, layout.Clusters)
-	for object := range objects {
+	for object, each := range objects {
 		if object != clusters {
-			if err := p.delete(ctx, gateway, object); err != nil {
+			if err := p.delete(ctx, gateway, object, each.only); err != nil {
 				return err
 			}
 		}
 	}
-	return p.delete(ctx, gateway, clusters)
+	if last, ok := objects[clusters]; ok {
+		return p.delete(ctx, gateway, clusters, last.only)
+	}
+	return nil
 }
 
-func (p *Plane) delete(ctx context.Context, gateway ir.Gateway, object layout.Object) error {
+func (p *Plane) delete(ctx context.Context, gateway ir.Gateway, object layout.Object, only client.Preconditions) error {
 	meta := metav1.ObjectMeta{Namespace: gateway.Name.Namespace, Name: object.Name}
 	var gone client.Object = &corev1.ConfigMap{ObjectMeta: meta}
 	if object.Secret {
 		gone = &corev1.Secret{ObjectMeta: meta}
 	}
-	if err := client.IgnoreNotFound(p.Client.Delete(ctx, gone)); err != nil {
+	if err := client.IgnoreNotFound(p.Client.Delete(ctx, gone, only)); err != nil {
 		return fmt.Errorf("deleting %s: %w", describe(object, gateway), explain(err))
 	}
 	return nil

@@ -3,17 +3,16 @@ package files
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gatewright/gatewright/internal/costtest"
 	"github.com/gatewright/gatewright/internal/infra/render"
 	"github.com/gatewright/gatewright/internal/ir"
 )
@@ -67,28 +66,7 @@ func TestASliceOfNoFleetCostsTheSameHoweverManyFleetsThereAre(t *testing.T) {
 	few, many := of(10), of(20_000)
 	foreign := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{discoveryv1.LabelServiceName: "backend"}}}
 	// A walk through all fleets would take two thousand times as long.
-	expectSameCost(t, func() { few.Endpoints("shop", "backend", foreign) }, func() { many.Endpoints("shop", "backend", foreign) })
-}
-
-// expectSameCost reports an error if one of two operations costs much more than the other. It compares the shortest of several rounds,
-// which other work on the machine delays least.
-func expectSameCost(t *testing.T, few, many func()) {
-	t.Helper()
-	const rounds, factor = 50, 20
-	measure := func(work func(), shortest time.Duration) time.Duration {
-		began := time.Now()
-		for range 100 {
-			work()
-		}
-		return min(shortest, time.Since(began))
-	}
-	a, b := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for range rounds {
-		a, b = measure(few, a), measure(many, b)
-	}
-	if b > factor*a {
-		t.Errorf("with many it takes %s, with few %s", b, a)
-	}
+	costtest.ExpectSame(t, func() { few.Endpoints("shop", "backend", foreign) }, func() { many.Endpoints("shop", "backend", foreign) })
 }
 
 func TestServicesOfGatewaysThatAreGoneAreForgotten(t *testing.T) {

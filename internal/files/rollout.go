@@ -286,8 +286,8 @@ func (p *Plane) find(ctx context.Context, s *rollout) error {
 		return err
 	}
 	s.objects, s.exist = map[layout.Object]string{}, map[layout.Object]bool{}
-	for object, content := range objects {
-		s.objects[object], s.exist[object] = id(content), true
+	for object, each := range objects {
+		s.objects[object], s.exist[object] = id(each.files), true
 	}
 	if _, complete := files[layout.Loaded]; complete {
 		have, err := readContent(files)

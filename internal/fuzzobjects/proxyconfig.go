@@ -103,7 +103,9 @@ func (w Generator) telemetry(spec *v1alpha1.ProxyConfigSpec) {
 		case v1alpha1.TextAccessLog:
 			log.Format = pick(w, nil, new(v1alpha1.LogFormat("%REQ(:PATH)%")))
 		case v1alpha1.OTLPAccessLog:
-			log.OTLP = &v1alpha1.OTLPReceiver{BackendRef: w.backend().BackendObjectReference}
+			log.OTLP = &v1alpha1.OTLPReceiver{BackendRef: w.backend().BackendObjectReference, Headers: pick(
+				w, nil, []gwv1.HTTPHeader{{Name: "X-Tenant", Value: "a"}}, []gwv1.HTTPHeader{{Name: "a b", Value: "%"}},
+			)}
 		}
 		spec.AccessLogs = append(spec.AccessLogs, log)
 	}

@@ -18,6 +18,7 @@ type AccessLog struct {
 	Format string
 	// MinimumStatus leaves out requests with a lower status; zero leaves out none.
 	MinimumStatus uint32
-	// Backend receives OTLP by gRPC.
+	// Backend receives OTLP by gRPC, with these headers.
 	Backend Backend
+	Headers []Header
 }

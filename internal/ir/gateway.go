@@ -157,7 +157,8 @@ type Chain struct {
 	Clients *ClientValidation
 	// RouteTable has the virtual hosts that answer here.
 	RouteTable TableID
-	// Filters is how many filters requests may have to pass before a route is chosen, see [VirtualHost.Filters].
+	// Filters is how many filters requests may have to pass before a route is chosen, see [VirtualHost.Filters]. There may be fewer: a
+	// change of the number drains connections.
 	Filters int
 	// Extensions says that requests may pass code of users, see [Rule.Extensions].
 	Extensions bool

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -377,9 +378,7 @@ func TestAListenerSetWithAFilterLeavesHostsOfOthersAlone(t *testing.T) {
 	for i := range 50 {
 		load(hostRoute(i, fmt.Sprintf("h%d.example.com", i)))
 	}
-	g.memo.Run()
-	g.resourceChanges()
-	load(`
+	const set = `
 kind: ListenerSet
 metadata: {namespace: infra, name: set}
 spec:
@@ -389,11 +388,25 @@ spec:
     port: 80
     protocol: HTTP
     hostname: set.example.com
-    filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}}}]}
-`)
-	report := g.memo.Run()
-	if n := report.Changed[stageVirtualHost]; n != 1 {
-		t.Errorf("the filter changes %d hosts, want its own", n)
+`
+	const ask = "{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}}}"
+	load(set)
+	g.memo.Run()
+	g.resourceChanges()
+	chains := func() []ir.Chain {
+		port, _ := g.ports.Get(nil, g.ports.Keys(nil)[0])
+		return port.Chains
+	}
+	before := chains()
+	for _, filters := range []string{ask, ask + ", " + ask, ask} {
+		load(set + "    filters: {requests: [" + filters + "]}\n")
+		report := g.memo.Run()
+		if n := report.Changed[stageVirtualHost]; n != 1 {
+			t.Errorf("the filters %s change %d hosts, want its own", filters, n)
+		}
+		if after := chains(); !reflect.DeepEqual(before, after) {
+			t.Errorf("the filters %s change the chain that all share, which drains its connections: %+v, before %+v", filters, after, before)
+		}
 	}
 	if host, _ := g.hosts.Get(nil, ir.ParseHostID("infra/web/80|h7.example.com")); !host.FallsThrough || len(host.Rules) != 1 {
 		t.Errorf("h7 has %d rules and falls through: %v", len(host.Rules), host.FallsThrough)

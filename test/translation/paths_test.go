@@ -53,6 +53,33 @@ func TestRandomPaths(t *testing.T) {
 	}
 }
 
+// TestPathsOfRules: rules of routes compare paths as they are written, but for what is normalized. What a server may make of a path beyond
+// that is another path for them.
+func TestPathsOfRules(t *testing.T) {
+	t.Parallel()
+	closed := func(kind ir.MatchKind, path string) ir.Rule {
+		return ir.Rule{
+			Name: "HTTPRoute/a/closed" + path + "/0/0", Match: ir.Match{Path: ir.StringMatch{Kind: kind, Value: path}},
+			Fail: &ir.Fail{StatusCode: http.StatusInternalServerError},
+		}
+	}
+	host := guarded(nil)
+	host.Rules = append([]ir.Rule{closed(ir.Exact, "/exact"), closed(ir.Prefix, "/admin"), closed(ir.Regex, "/re/[a-z]+")}, host.Rules...)
+	p := startProxy(t, host, nil)
+	for want, paths := range map[int][]string{
+		http.StatusInternalServerError: {"/exact", "/admin", "/admin/x", "/re/a", "/x/../admin", "/x/%2e%2e/admin", "/x/..;/admin", "/%61dmin"},
+		// The case of letters; what is escaped twice; parameters, and dot segments with parameters of which a part is escaped.
+		http.StatusOK: {
+			"/EXACT", "/Admin", "/admiN/x", "/%41dmin", "/re/A", "/RE/a", "/%2561dmin", "/admin;a=b", "/;a/admin", "/x/%2e%2e;/admin",
+			"/x/..%3b/admin",
+		},
+	} {
+		for _, path := range paths {
+			p.check(t, asked{name: path, path: path, want: want})
+		}
+	}
+}
+
 // TestLongestPaths: Envoy takes rules with the longest paths that the definition of policies does.
 func TestLongestPaths(t *testing.T) {
 	t.Parallel()

@@ -296,4 +296,9 @@ func TestLabelValue(t *testing.T) {
 	if got := LabelValue(long); len(got) > 63 || got == LabelValue(long+"b") || strings.Contains(got, ".-") {
 		t.Errorf("a long name became %s", got)
 	}
+	// These have the same hash of 32 bits by FNV-1a.
+	one, other := strings.Repeat("a", 60)+"-f00a", strings.Repeat("a", 60)+"-9b318"
+	if LabelValue(one) == LabelValue(other) {
+		t.Errorf("two names became %s", LabelValue(one))
+	}
 }

@@ -1,8 +1,8 @@
 package render
 
 import (
-	"fmt"
-	"hash/fnv"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -181,13 +181,13 @@ func Selector(installation string) klabels.Selector {
 // maxLabelValue is the longest value a label may have; names of Gateways and classes may be longer.
 const maxLabelValue = 63
 
-// LabelValue is the name, shortened with a hash of the whole where it is too long for a label.
+// LabelValue is the name, shortened with a hash of the whole where it is too long for a label. Users choose what is cut off, so the hash is
+// one for which no other name with the same value can be found.
 func LabelValue(name string) string {
 	if len(name) <= maxLabelValue {
 		return name
 	}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(name))
-	suffix := fmt.Sprintf("-%08x", hash.Sum32())
+	sum := sha256.Sum256([]byte(name))
+	suffix := "-" + hex.EncodeToString(sum[:10])
 	return strings.TrimRight(name[:maxLabelValue-len(suffix)], "-.") + suffix
 }

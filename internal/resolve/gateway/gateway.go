@@ -70,7 +70,7 @@ func Resolve(v *store.View, objects *store.Objects, classes *store.Table[class.R
 	r.listenersValid = r.Accepted.State == outcome.True
 	if r.listenersValid {
 		r.closeListeners()
-		r.Gateway.Ports = ports(r.Listeners)
+		r.Gateway.Ports = ports(r.Listeners, sparePlacesOf(gw))
 		r.Serves = len(r.Gateway.Ports) > 0
 	}
 	r.configure(v, objects, gw, class)

@@ -50,7 +50,7 @@ func TestOpenOnNodes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			gateway := ir.Gateway{Ports: ports(c.listeners)}
+			gateway := ir.Gateway{Ports: ports(c.listeners, 0)}
 			gateway.Fleet.Proxies.Pod.HostPorts = !c.off
 			problem := fleet.OpenOnNodes(&gateway, ownPorts(c.listeners))
 			if (problem == "") != (c.problem == "") || !strings.Contains(problem, c.problem) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -106,17 +107,22 @@ func attachedSets(v *store.View, objects *store.Objects, key string) []*gwv1.Lis
 	return sets
 }
 
-// allowedSets reads which ListenerSets a Gateway takes. The standard: none unless it says so.
+// allowedSets reads which ListenerSets a Gateway takes.
 func allowedSets(gw *gwv1.Gateway) (NamespaceRule, string) {
-	from := gwv1.NamespacesFromNone
+	var selector *metav1.LabelSelector
+	if allowed := gw.Spec.AllowedListeners; allowed != nil && allowed.Namespaces != nil {
+		selector = allowed.Namespaces.Selector
+	}
+	return namespaceRule(gw.Namespace, allowedFrom(gw), selector)
+}
+
+// allowedFrom is where these are. The standard: nowhere unless the Gateway says so.
+func allowedFrom(gw *gwv1.Gateway) gwv1.FromNamespaces {
 	allowed := gw.Spec.AllowedListeners
-	if allowed == nil || allowed.Namespaces == nil {
-		return namespaceRule(gw.Namespace, from, nil)
+	if allowed == nil || allowed.Namespaces == nil || allowed.Namespaces.From == nil {
+		return gwv1.NamespacesFromNone
 	}
-	if allowed.Namespaces.From != nil {
-		from = *allowed.Namespaces.From
-	}
-	return namespaceRule(gw.Namespace, from, allowed.Namespaces.Selector)
+	return *allowed.Namespaces.From
 }
 
 // notAllowed says why a Gateway does not take a ListenerSet, if it does not.

@@ -5,12 +5,29 @@ import (
 	"maps"
 	"slices"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
+// sparePlaces is how many filters an HTTP listener of a ListenerSet can have and lose without a change of the chain that all HTTP listeners
+// of the port share, which drains the connections of all. A place costs each request of the port, so there are few.
+const sparePlaces = 2
+
+// sparePlacesOf are the places for filters in the HTTP chains of a Gateway that may be without use: those for other namespaces that add
+// listeners.
+func sparePlacesOf(gw *gwv1.Gateway) int {
+	switch allowedFrom(gw) {
+	case gwv1.NamespacesFromAll, gwv1.NamespacesFromSelector:
+		return sparePlaces
+	default:
+		return 0
+	}
+}
+
 // ports groups the listeners that have a part of a port by socket. Where whole connections are forwarded, a chain has an empty
-// [ir.Stream] that routes are still to fill in.
-func ports(listeners []Listener) []ir.Port {
+// [ir.Stream] that routes are still to fill in. Chains that several listeners share have at least so many places for filters.
+func ports(listeners []Listener, places int) []ir.Port {
 	byID := map[string]*ir.Port{}
 	for _, l := range listeners {
 		if !l.onPort() {
@@ -29,6 +46,9 @@ func ports(listeners []Listener) []ir.Port {
 		}
 		if last := &port.Chains[len(port.Chains)-1]; !last.RouteTable.IsZero() {
 			last.Filters = max(last.Filters, len(l.Filters))
+			if l.Protocol == ir.HTTP {
+				last.Filters = max(last.Filters, places)
+			}
 		}
 	}
 	sorted := make([]ir.Port, 0, len(byID))

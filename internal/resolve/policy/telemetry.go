@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,16 +88,8 @@ func tracing(spec *gwxv1alpha1.TracingConfig) (t *ir.Tracing, omitted []string, 
 	if t.ParentRate, message = fraction.Parse("tracing.parentBasedSampling.samplingRate", parent, all); message != "" {
 		return nil, nil, message
 	}
-	for _, h := range spec.Provider.Headers {
-		if message := cmp.Or(header.CheckName("tracing.provider.headers:", string(h.Name)),
-			header.CheckValue("the value for header "+string(h.Name), h.Value)); message != "" {
-			return nil, nil, message
-		}
-		if strings.Contains(h.Value, "%") {
-			return nil, nil, fmt.Sprintf(
-				"the value for header %s of tracing.provider has a per cent sign, which the proxy cannot send; use another", h.Name)
-		}
-		t.Headers = append(t.Headers, ir.Header{Name: strings.ToLower(string(h.Name)), Value: h.Value})
+	if t.Headers, message = header.Metadata("tracing.provider.headers", spec.Provider.Headers); message != "" {
+		return nil, nil, message
 	}
 	for _, a := range spec.Attributes {
 		attribute := ir.SpanAttribute{Name: string(a.Name)}

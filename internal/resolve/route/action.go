@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -51,26 +52,9 @@ func (a action) rule(name string, match ir.Match) Rule {
 // rules puts an action behind each match of a rule. When the action cannot be served, as message says, or one of the matches cannot,
 // the whole rule answers an error. Of a rule that guards something, so does what may be meant by a match that cannot be read.
 func (r *resolver) rules(name string, index int, rule requestRule, a action, message string) []Rule {
-	var served []ir.Match
-	guarded := guards(rule.filters) || r.protected(rule.name)
-	for i, m := range rule.matches {
-		before := r.expressions
-		problem := checkMatch(m, &r.expressions)
-		if problem == "" {
-			served = append(served, m)
-			continue
-		}
-		message = problem
-		if !guarded {
-			continue
-		}
-		r.expressions = before
-		if wide, ok := r.expressions.meant(m, rule.segmentsOf(i)); ok {
-			message += "; since a filter or a policy of the rule may refuse requests, all that it may mean get an error"
-			served = append(served, wide)
-		}
-	}
-	if message != "" && len(served) == 0 {
+	served, rest, problem := r.matches(rule)
+	message = cmp.Or(problem, message)
+	if message != "" && len(served) == 0 && !rest {
 		message += "; the rule is left out, since nothing says which requests are meant"
 	}
 	if message != "" {
@@ -92,7 +76,40 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 			rules = append(rules, preflight.rule(numbered, m.OfPreflight()))
 		}
 	}
+	if rest {
+		rules = append(rules, restOf(r.from.Kind, fmt.Sprintf("%s/%d", name, len(served))))
+	}
 	return rules
+}
+
+// matches are those of a rule that can be served, and a message if one cannot. Of a rule that guards something there is, in place of that
+// one, all that it may mean; rest says that nothing is known of its path.
+func (r *resolver) matches(rule requestRule) (served []ir.Match, rest bool, message string) {
+	guarded := guards(rule.filters) || r.protected(rule.name)
+	for _, m := range rule.matches {
+		before := r.expressions
+		problem := checkMatch(m, &r.expressions)
+		if problem == "" {
+			served = append(served, m.Match)
+			continue
+		}
+		message = problem
+		if !guarded {
+			continue
+		}
+		r.expressions = before
+		wide, ok := r.expressions.meant(m)
+		switch {
+		case m.anyPath:
+			rest = true
+			message += "; since a filter or a policy of the rule may refuse requests, those for the hostnames of the route get an error, unless a " +
+				"route of another namespace matches them"
+		case ok:
+			served = append(served, wide)
+			message += "; since a filter or a policy of the rule may refuse requests, all that it may mean get an error"
+		}
+	}
+	return served, rest, message
 }
 
 // preflight answers what browsers ask before they send a request. The filter answers all of them, if only there is a backend that they

@@ -54,17 +54,15 @@ func (in Inputs) conditions(v *store.View, from refs.Origin, f gwv1.HTTPRouteFil
 // withCookies is the rule with one match for each way to meet one condition of each list.
 func (rule requestRule) withCookies(lists [][]*ir.CookieMatches) requestRule {
 	for _, alternatives := range lists {
-		var matches []ir.Match
-		var segments [][]string
-		for i, m := range rule.matches {
+		var matches []requestMatch
+		for _, m := range rule.matches {
 			for _, cookies := range alternatives {
 				narrow := m
 				narrow.Cookies = m.Cookies.And(cookies)
 				matches = append(matches, narrow)
-				segments = append(segments, rule.segmentsOf(i))
 			}
 		}
-		rule.matches, rule.segments = matches, segments
+		rule.matches = matches
 	}
 	return rule
 }

@@ -69,7 +69,7 @@ func newFixture(t *testing.T, listeners, objects string) fixture {
 	return f
 }
 
-// parse reads listeners written as `name:port:hostname`, separated by spaces.
+// parse reads listeners written as `name:port:hostname`, separated by spaces. Those that end in `:all` are for routes of all namespaces.
 func parse(text string) gateway.Parent {
 	parent := gateway.Parent{Ours: true, Accepted: true, Gateway: "infra/gw"}
 	for _, field := range strings.Fields(text) {
@@ -78,7 +78,7 @@ func parse(text string) gateway.Parent {
 		parent.Listeners = append(parent.Listeners, gateway.ParentListener{
 			ID:         parts[0],
 			Name:       parts[0],
-			Namespaces: gateway.NamespaceRule{Home: "infra"},
+			Namespaces: gateway.NamespaceRule{Home: "infra", All: len(parts) > 3},
 			Port:       int32(port),
 			Hostname:   parts[2],
 			Protocol:   ir.HTTP,

@@ -31,10 +31,9 @@ func grpcRule(spec *gwv1.GRPCRouteRule) requestRule {
 	}
 	for _, m := range spec.Matches {
 		rule.matches = append(rule.matches, grpcMatch(m))
-		rule.segments = append(rule.segments, grpcExpressions(m.Method))
 	}
 	if len(rule.matches) == 0 {
-		rule.matches = []ir.Match{grpcMatch(gwv1.GRPCRouteMatch{})}
+		rule.matches = []requestMatch{grpcMatch(gwv1.GRPCRouteMatch{})}
 	}
 	for _, b := range spec.BackendRefs {
 		rule.backends = append(rule.backends, backendRef{BackendRef: b.BackendRef, filters: httpFilters(b.Filters)})
@@ -57,11 +56,18 @@ func httpFilters(filters []gwv1.GRPCRouteFilter) []gwv1.HTTPRouteFilter {
 	return list
 }
 
-func grpcMatch(m gwv1.GRPCRouteMatch) ir.Match {
-	match := ir.Match{GRPC: true, Path: grpcPath(m.Method)}
+func grpcMatch(m gwv1.GRPCRouteMatch) requestMatch {
+	match := requestMatch{Match: ir.Match{GRPC: true, Path: grpcPath(m.Method)}, segments: grpcExpressions(m.Method)}
+	if m.Method != nil {
+		switch kind := typeOf(m.Method.Type); kind {
+		case "", string(gwv1.GRPCMethodMatchExact), string(gwv1.GRPCMethodMatchRegularExpression):
+		default:
+			match.anyPath = true
+			match.notKnown("method", kind, exactOrExpression)
+		}
+	}
 	for _, h := range m.Headers {
-		match.Headers = appendNamed(match.Headers, strings.ToLower(string(h.Name)),
-			h.Type != nil && *h.Type == gwv1.GRPCHeaderMatchRegularExpression, h.Value)
+		match.addHeader(strings.ToLower(string(h.Name)), typeOf(h.Type), h.Value)
 	}
 	return match
 }

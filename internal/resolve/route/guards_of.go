@@ -31,7 +31,10 @@ func (in Inputs) guardsOf(v *store.View, route requestRoute) uint64 {
 	add(route.common)
 	add(route.hostnames)
 	for _, rule := range route.rules {
-		add(rule.matches)
+		for _, m := range rule.matches {
+			add(m.Match)
+			add(m.unknown)
+		}
 		add(rule.filters)
 		add(protection(rule))
 	}

@@ -32,7 +32,7 @@ func httpRule(spec *gwv1.HTTPRouteRule) requestRule {
 		rule.matches = append(rule.matches, httpMatch(m))
 	}
 	if len(rule.matches) == 0 {
-		rule.matches = []ir.Match{httpMatch(gwv1.HTTPRouteMatch{})}
+		rule.matches = []requestMatch{httpMatch(gwv1.HTTPRouteMatch{})}
 	}
 	for _, b := range spec.BackendRefs {
 		rule.backends = append(rule.backends, backendRef{BackendRef: b.BackendRef, filters: b.Filters})
@@ -57,14 +57,10 @@ func timeoutsAndRetries(spec *gwv1.HTTPRouteRule, a *action) string {
 	return message
 }
 
-func httpMatch(m gwv1.HTTPRouteMatch) ir.Match {
-	match := ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
-	if m.Path != nil && m.Path.Value != nil {
-		kind := gwv1.PathMatchPathPrefix
-		if m.Path.Type != nil {
-			kind = *m.Path.Type
-		}
-		match.Path = ir.StringMatch{Kind: pathKinds[kind], Value: *m.Path.Value}
+func httpMatch(m gwv1.HTTPRouteMatch) requestMatch {
+	match := requestMatch{Match: ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}}
+	if m.Path != nil {
+		match.readPath(m.Path)
 	}
 	if match.Path.Kind == ir.Prefix && match.Path.Value != "/" {
 		// The standard: a trailing slash does not matter to a prefix.
@@ -74,29 +70,27 @@ func httpMatch(m gwv1.HTTPRouteMatch) ir.Match {
 		match.Method = string(*m.Method)
 	}
 	for _, h := range m.Headers {
-		match.Headers = appendNamed(match.Headers, strings.ToLower(string(h.Name)),
-			h.Type != nil && *h.Type == gwv1.HeaderMatchRegularExpression, h.Value)
+		match.addHeader(strings.ToLower(string(h.Name)), typeOf(h.Type), h.Value)
 	}
 	for _, q := range m.QueryParams {
-		match.Query = appendNamed(match.Query, string(q.Name), q.Type != nil && *q.Type == gwv1.QueryParamMatchRegularExpression, q.Value)
+		match.addParameter(string(q.Name), typeOf(q.Type), q.Value)
 	}
 	return match
 }
 
-var pathKinds = map[gwv1.PathMatchType]ir.MatchKind{
-	gwv1.PathMatchExact: ir.Exact, gwv1.PathMatchPathPrefix: ir.Prefix, gwv1.PathMatchRegularExpression: ir.Regex,
-}
-
-// appendNamed adds a match unless the name is there already: the standard has the first entry of a name win.
-func appendNamed(list []ir.NamedMatch, name string, regex bool, value string) []ir.NamedMatch {
-	for _, m := range list {
-		if m.Name == name {
-			return list
-		}
+// readPath has the defaults of the standard: any path, as a prefix.
+func (m *requestMatch) readPath(path *gwv1.HTTPPathMatch) {
+	if path.Value != nil {
+		m.Path.Value = *path.Value
 	}
-	kind := ir.Exact
-	if regex {
-		kind = ir.Regex
+	switch kind := typeOf(path.Type); kind {
+	case "", string(gwv1.PathMatchPathPrefix):
+	case string(gwv1.PathMatchExact):
+		m.Path.Kind = ir.Exact
+	case string(gwv1.PathMatchRegularExpression):
+		m.Path.Kind = ir.Regex
+	default:
+		m.anyPath = true
+		m.notKnown("path", kind, "use Exact, PathPrefix or RegularExpression")
 	}
-	return append(list, ir.NamedMatch{Name: name, StringMatch: ir.StringMatch{Kind: kind, Value: value}})
 }

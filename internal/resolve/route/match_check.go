@@ -12,7 +12,10 @@ import (
 
 // checkMatch says what is wrong with a match that Envoy would refuse, and with it every other rule of the table. Definitions check most of
 // it, but not those of every version.
-func checkMatch(m ir.Match, e *expressions) string {
+func checkMatch(m requestMatch, e *expressions) string {
+	if m.unknown != "" {
+		return m.unknown
+	}
 	if message := checkPathMatch(m.Path); message != "" {
 		return message
 	}
@@ -36,7 +39,7 @@ func checkMatch(m ir.Match, e *expressions) string {
 			return fmt.Sprintf("match on %s: the value is not UTF-8, so that no request can have it; correct it", n.Name)
 		}
 	}
-	return e.check(m)
+	return e.check(m.Match)
 }
 
 func checkPathMatch(m ir.StringMatch) string {

@@ -27,9 +27,7 @@ type requestRoute struct {
 
 // requestRule is one rule of either kind.
 type requestRule struct {
-	matches []ir.Match
-	// segments are, for each match of a GRPCRoute, the expressions for service and method that its path consists of, if they are expressions.
-	segments [][]string
+	matches  []requestMatch
 	filters  []gwv1.HTTPRouteFilter
 	backends []backendRef
 	sessions *gwv1.SessionPersistence
@@ -39,13 +37,6 @@ type requestRule struct {
 	wide bool
 	// complete adds what only one of the kinds has. Of what cannot be served it returns a message.
 	complete func(a *action) string
-}
-
-func (r requestRule) segmentsOf(match int) []string {
-	if match >= len(r.segments) {
-		return nil
-	}
-	return r.segments[match]
 }
 
 // requests resolves a route that forwards single requests.

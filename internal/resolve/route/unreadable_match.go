@@ -37,11 +37,14 @@ const (
 var always = ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Kind: ir.Regex, Value: anyValue}}
 
 // meant is a match for all that a match which cannot be read may mean, in a place no later than its own: all conditions that can be read
-// stay, and of the others a header or parameter has to be there, or a path has to begin as its expression does. segments are the
-// expressions for service and method that the path of a GRPCRoute consists of. It is false for a path that no request can have.
-func (e *expressions) meant(m ir.Match, segments []string) (ir.Match, bool) {
-	wide := m
-	wide.Path = e.meantPath(m.Path, segments)
+// stay, and of the others a header or parameter has to be there, or a path has to begin as its expression does. It is false for a path
+// that no request can have, and for one of a type that is not known.
+func (e *expressions) meant(m requestMatch) (ir.Match, bool) {
+	if m.anyPath {
+		return ir.Match{}, false
+	}
+	wide := m.Match
+	wide.Path = e.meantPath(m.Path, m.segments)
 	wide.Headers, wide.Query = nil, nil
 	for _, h := range m.Headers {
 		if header.CheckName("", h.Name) != "" {

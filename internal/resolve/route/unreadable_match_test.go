@@ -11,6 +11,7 @@ import (
 const (
 	unknownFilter = `filters: [{type: ExtensionRef, extensionRef: {group: x.example, kind: Auth, name: oidc}}], ` +
 		`backendRefs: [{name: one, port: 80}]`
+	toOne = `backendRefs: [{name: one, port: 80}]`
 	toTwo = `backendRefs: [{name: two, port: 80}]`
 )
 

@@ -39,16 +39,21 @@ func (in Inputs) closedRules(v *store.View, route requestRoute, name ir.Name) (r
 	for i, rule := range route.rules {
 		rule, _ = in.withConditions(v, from, rule)
 		for j, m := range rule.matches {
+			matchName := fmt.Sprintf("%s/%s/%d/%d", kind, name, i, j)
+			match := m.Match
 			before := e
 			if checkMatch(m, &e) != "" {
 				e = before
-				wide, possible := e.meant(m, rule.segmentsOf(j))
+				wide, possible := e.meant(m)
+				if m.anyPath {
+					rules = append(rules, restOf(kind, matchName))
+				}
 				if !possible {
 					continue
 				}
-				m = wide
+				match = wide
 			}
-			closed := failing(kind).rule(fmt.Sprintf("%s/%s/%d/%d", kind, name, i, j), m)
+			closed := failing(kind).rule(matchName, match)
 			if rule.wide {
 				closed = closed.at(closed.rank.first())
 			}
@@ -63,8 +68,12 @@ func (in Inputs) closedRules(v *store.View, route requestRoute, name ir.Name) (r
 
 // closedHostnames closes the hostnames of a route of which nothing else is known: see [Rule.Rest].
 func closedHostnames(kind string, name ir.Name) Rule {
-	everything := ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}
-	rule := failing(kind).rule(fmt.Sprintf("%s/%s/0/0", kind, name), everything)
+	return restOf(kind, fmt.Sprintf("%s/%s/0/0", kind, name))
+}
+
+// restOf is the rule of that name for requests that are not known.
+func restOf(kind, name string) Rule {
+	rule := failing(kind).rule(name, ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}})
 	rule.Rest = true
 	return rule.at(rank{kind: rankLast})
 }

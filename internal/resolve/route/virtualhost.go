@@ -153,26 +153,28 @@ func (in Hosts) candidates(
 }
 
 // closeRest closes the rules of a namespace for a hostname of which some are not known, see [Rule.Rest]: it is not known either which of
-// them would get the requests of those. It returns the routes of the others.
+// them would get the requests of those. It returns the routes whose rules are all known.
 func closeRest(list []candidate) []string {
 	type place struct {
 		namespace string
 		original  int
 	}
 	var unknown map[place]bool
+	var reported map[string]bool
 	for _, c := range list {
 		if c.rule.Rest {
 			if unknown == nil {
-				unknown = map[place]bool{}
+				unknown, reported = map[place]bool{}, map[string]bool{}
 			}
 			unknown[place{c.name.Namespace, c.original}] = true
+			reported[c.route] = true
 		}
 	}
 	var beside []string
 	for i, c := range list {
 		if unknown[place{c.name.Namespace, c.original}] {
 			list[i] = c.closed()
-			if !c.rule.Rest {
+			if !reported[c.route] {
 				beside = append(beside, c.route)
 			}
 		}

@@ -25,6 +25,9 @@ func (in Inputs) cookies(matches []v1alpha1.HTTPRouteFilterMatch) ([]*ir.CookieM
 				return nil, message
 			}
 			named := ir.NamedMatch{Name: c.Name, StringMatch: ir.StringMatch{Value: c.Value}}
+			if c.Type != nil && *c.Type != v1alpha1.CookieMatchExact && *c.Type != v1alpha1.CookieMatchRegularExpression {
+				return nil, fmt.Sprintf("%s.type %q is not known; use Exact or RegularExpression", field, *c.Type)
+			}
 			if c.Type != nil && *c.Type == v1alpha1.CookieMatchRegularExpression {
 				named.Kind = ir.Regex
 				if c.Value == "" {

@@ -58,6 +58,7 @@ func TestResolveRejects(t *testing.T) {
 			"a cookie with a wrong expression", "{matches: [{cookies: [{name: a, type: RegularExpression, value: '('}]}]}", false,
 			"matches[0].cookies[0]",
 		},
+		{"a cookie of an unknown type", "{matches: [{cookies: [{name: a, type: Glob, value: b}]}]}", false, `cookies[0].type "Glob" is not known`},
 		{"a match without cookies", "{matches: [{}]}", false, "matches[0] has no cookies"},
 		{"success for gRPC", "{directResponse: {}}", true, "such as 403"},
 		{"a status that is no final one", "{directResponse: {statusCode: 100}}", false, "from 200 to 599"},

@@ -193,7 +193,10 @@ func (r *resolver) match(index int, m v1alpha1.StringMatch) (ir.StringMatch, boo
 			return ir.StringMatch{}, false
 		}
 		return ir.StringMatch{Kind: ir.Regex, Value: m.Value}, true
-	default:
+	case v1alpha1.StringMatchExact:
 		return ir.StringMatch{Value: m.Value}, true
+	default:
+		r.fail("oidc.denyRedirect.headers[%d]: type %q is not known; use Exact, Prefix, Suffix or RegularExpression", index, kind)
+		return ir.StringMatch{}, false
 	}
 }

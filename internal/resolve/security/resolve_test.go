@@ -307,6 +307,10 @@ func TestEverySettingThatCannotBeServedIsBroken(t *testing.T) {
 		{"OIDC", oidc("clientSecret: {name: client}"), ""},
 		{"OIDC without a Secret", oidc("clientSecret: {name: x}"), "no Secret app/x"},
 		{"OIDC with an empty Secret", oidc("clientSecret: {name: empty}"), "no text under the key client-secret"},
+		{
+			"OIDC with a header of an unknown type",
+			oidc("clientSecret: {name: client}, denyRedirect: {headers: [{name: a, type: Glob, value: b}]}"), `type "Glob" is not known`,
+		},
 		{"OIDC with one path for two", oidc("clientSecret: {name: client}, logoutPath: /oauth2/callback"), "the same path"},
 		{"OIDC with a redirect that is none", oidc("clientSecret: {name: client}, redirectURL: 'https://a.example/%REQ(x)%'"), "percent sign"},
 	} {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatewright/gatewright/api/v1alpha1"
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/store"
@@ -43,5 +45,18 @@ func TestASelectorOfNothingIsAProblem(t *testing.T) {
 	}
 	if _, ok := c.rateRule("rules[0].", rule); ok || len(c.Problems) != 1 {
 		t.Errorf("the rule is served: %t, problems %q", ok, c.Problems)
+	}
+}
+
+func TestATypeThatIsNotKnownIsAProblem(t *testing.T) {
+	t.Parallel()
+	for _, selector := range []v1alpha1.RateLimitSelector{
+		{Headers: []v1alpha1.RateLimitMatch{{Name: "a", Type: new("Glob"), Value: new("a*")}}},
+		{Path: &v1alpha1.RateLimitPath{Type: new(gwv1.PathMatchType("Glob")), Value: "/a*"}},
+	} {
+		c := newConverter(&store.Objects{})
+		if _, ok := c.selector("field.", selector); ok || len(c.Problems) != 1 {
+			t.Errorf("%+v is served: %t, problems %q", selector, ok, c.Problems)
+		}
 	}
 }

@@ -82,14 +82,8 @@ func (c *converter) selector(field string, s v1alpha1.RateLimitSelector) ([]ir.R
 		}
 	}
 	all = append(all, methods(s.Methods)...)
-	if p := s.Path; p != nil {
-		text, ok := pathExpression(p), true
-		if values.Is(p.Type, gwv1.PathMatchRegularExpression) {
-			_, ok = c.Match(field+"path", v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchRegularExpression), Value: p.Value})
-		}
-		if ok && c.Accept(header.CheckValue(field+"path", p.Value)) {
-			all = append(all, ir.RateMatch{Header: ":path", Match: ir.StringMatch{Kind: ir.Regex, Value: text}, Invert: values.IsTrue(p.Invert)})
-		}
+	if s.Path != nil {
+		all = append(all, c.path(field+"path", s.Path)...)
 	}
 	if src := s.SourceCIDR; src != nil {
 		if cidr, ok := c.CIDR(field+"sourceCIDR", string(src.Value)); ok {
@@ -100,6 +94,21 @@ func (c *converter) selector(field string, s v1alpha1.RateLimitSelector) ([]ir.R
 		c.Fail("%s selects nothing; set headers, methods, path, sourceCIDR or queryParams", strings.TrimSuffix(field, "."))
 	}
 	return all, len(c.Problems) == before
+}
+
+// path is none for a path that cannot be served.
+func (c *converter) path(field string, p *v1alpha1.RateLimitPath) []ir.RateMatch {
+	text, ok := pathExpression(p)
+	switch {
+	case !ok:
+		c.Fail("%s: type %q is not known; use Exact, PathPrefix or RegularExpression", field, *p.Type)
+	case values.Is(p.Type, gwv1.PathMatchRegularExpression):
+		_, ok = c.Match(field, v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchRegularExpression), Value: p.Value})
+	}
+	if !ok || !c.Accept(header.CheckValue(field, p.Value)) {
+		return nil
+	}
+	return []ir.RateMatch{{Header: ":path", Match: ir.StringMatch{Kind: ir.Regex, Value: text}, Invert: values.IsTrue(p.Invert)}}
 }
 
 // queryName is false for a name of query parameters that cannot be served. Envoy takes 1 to 1024 bytes.
@@ -121,9 +130,11 @@ func (c *converter) match(field string, m v1alpha1.RateLimitMatch, to ir.RateMat
 		to.Distinct, to.Invert = true, false
 	case "RegularExpression":
 		to.Match, _ = c.Match(field, v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchRegularExpression), Value: values.Or(m.Value)})
-	default:
+	case "", "Exact":
 		c.Accept(header.CheckValue(field, values.Or(m.Value)))
 		to.Match = ir.StringMatch{Value: values.Or(m.Value)}
+	default:
+		c.Fail("%s: type %q is not known; use Exact, RegularExpression or Distinct", field, *m.Type)
 	}
 	return to
 }
@@ -149,15 +160,17 @@ func methods(list []v1alpha1.RateLimitMethod) []ir.RateMatch {
 	return all
 }
 
-// pathExpression matches the path of a request with its query.
-func pathExpression(p *v1alpha1.RateLimitPath) string {
+// pathExpression matches the path of a request with its query. It is false for a type that is not known.
+func pathExpression(p *v1alpha1.RateLimitPath) (string, bool) {
 	const query = `(?:\?.*)?`
 	switch values.Or(p.Type) {
 	case gwv1.PathMatchExact:
-		return regexp.QuoteMeta(p.Value) + query
+		return regexp.QuoteMeta(p.Value) + query, true
 	case gwv1.PathMatchRegularExpression:
-		return "(?:" + p.Value + ")" + query
+		return "(?:" + p.Value + ")" + query, true
+	case "", gwv1.PathMatchPathPrefix:
+		return regexp.QuoteMeta(strings.TrimSuffix(p.Value, "/")) + `(?:/[^?]*)?` + query, true
 	default:
-		return regexp.QuoteMeta(strings.TrimSuffix(p.Value, "/")) + `(?:/[^?]*)?` + query
+		return "", false
 	}
 }

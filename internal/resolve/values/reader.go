@@ -97,7 +97,7 @@ func (r *Reader) Matches(field string, matches []v1alpha1.StringMatch) []ir.Stri
 	return list
 }
 
-// Match is false for an expression that proxies would refuse.
+// Match is false for an expression that proxies would refuse, and for a type that is not known.
 func (r *Reader) Match(field string, m v1alpha1.StringMatch) (ir.StringMatch, bool) {
 	if kind := Or(m.Type); m.Value == "" && kind != "" && kind != v1alpha1.StringMatchExact {
 		r.Fail("%s: a value of type %s is not empty; set one, or use type Exact", field, kind)
@@ -114,8 +114,12 @@ func (r *Reader) Match(field string, m v1alpha1.StringMatch) (ir.StringMatch, bo
 			return ir.StringMatch{}, false
 		}
 		return ir.StringMatch{Kind: ir.Regex, Value: m.Value}, true
-	default:
+	case "", v1alpha1.StringMatchExact:
 		return ir.StringMatch{Kind: ir.Exact, Value: m.Value}, true
+	default:
+		// A newer definition has it. To take it for another type would match what is not meant.
+		r.Fail("%s: type %q is not known; use Exact, Prefix, Suffix or RegularExpression", field, *m.Type)
+		return ir.StringMatch{}, false
 	}
 }
 

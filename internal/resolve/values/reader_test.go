@@ -25,3 +25,11 @@ func TestOnlyAnExactValueMayBeEmpty(t *testing.T) {
 		}
 	}
 }
+
+func TestATypeThatIsNotKnownIsAProblem(t *testing.T) {
+	t.Parallel()
+	r := &values.Reader{Expressions: expression.Budget{Limits: limits.Defaults()}}
+	if _, ok := r.Match("field", v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchType("Glob")), Value: "a"}); ok || len(r.Problems) != 1 {
+		t.Errorf("it is served: %t, problems %q", ok, r.Problems)
+	}
+}

@@ -28,6 +28,7 @@ func TestSpellingsOfADeniedPath(t *testing.T) {
 			[]string{"/admin", "/admin/", "/admin/x", "/admin?x", "//admin", "/\\admin", "/%2fadmin", "/admin%2Fx", "/admin%5cx"},
 			[]string{"/", "/administrator", "/admin.html", "/x/admin", "/x?/admin", "/admi", "/admin%2", "/admin-x", "/%2561dmin"},
 		},
+		{"letters in their case", "/admin", []string{"/admin"}, []string{"/Admin", "/ADMIN/x", "/%41dmin"}},
 		{
 			"a prefix with parameters", "/admin/users",
 			[]string{

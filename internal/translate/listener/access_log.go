@@ -157,11 +157,9 @@ func otlpLog(log ir.AccessLog, l line) *accesslogv3.AccessLog {
 		Name:   otlpLogger,
 		Filter: l.only,
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: wire.Any(&otlpv3.OpenTelemetryAccessLogConfig{
-			LogName: "gatewright",
-			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
-				EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: log.Backend.String()},
-			}},
-			Attributes: attributes,
+			LogName:     "gatewright",
+			GrpcService: collector(log.Backend, log.Headers),
+			Attributes:  attributes,
 		})},
 	}
 }

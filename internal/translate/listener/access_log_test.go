@@ -83,6 +83,21 @@ func TestAccessLogs(t *testing.T) {
 	})
 }
 
+func TestHeadersOfAccessLogs(t *testing.T) {
+	t.Parallel()
+	logs := logsOf(t, []ir.AccessLog{{
+		Type: ir.LogOTLP, Backend: named("shop/collector/4317/http2"), Headers: []ir.Header{{Name: "x-tenant", Value: "shop"}},
+	}})
+	sent := &otlpv3.OpenTelemetryAccessLogConfig{}
+	if err := logs[0].GetTypedConfig().UnmarshalTo(sent); err != nil {
+		t.Fatal(err)
+	}
+	headers := sent.GetGrpcService().GetInitialMetadata()
+	if len(headers) != 1 || headers[0].GetKey() != "x-tenant" || headers[0].GetValue() != "shop" {
+		t.Errorf("sent with headers %v", headers)
+	}
+}
+
 func TestMinimumStatusKeepsFailedCalls(t *testing.T) {
 	t.Parallel()
 	either := logsOf(t, []ir.AccessLog{{Type: ir.LogJSON, MinimumStatus: 400}})[0].GetFilter().GetOrFilter().GetFilters()

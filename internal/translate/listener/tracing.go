@@ -18,13 +18,7 @@ func spans(port ir.Port, t *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
 	if t == nil {
 		return nil
 	}
-	service := &corev3.GrpcService{
-		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: t.Backend.String()}},
-	}
-	for _, h := range t.Headers {
-		service.InitialMetadata = append(service.InitialMetadata, &corev3.HeaderValue{Key: h.Name, Value: h.Value})
-	}
-	config := &tracev3.OpenTelemetryConfig{GrpcService: service, ServiceName: t.Service, Sampler: sampler(t)}
+	config := &tracev3.OpenTelemetryConfig{GrpcService: collector(t.Backend, t.Headers), ServiceName: t.Service, Sampler: sampler(t)}
 	tracing := &hcmv3.HttpConnectionManager_Tracing{
 		Operation: t.Span,
 		Provider: &tracev3.Tracing_Http{
@@ -36,6 +30,17 @@ func spans(port ir.Port, t *ir.Tracing) *hcmv3.HttpConnectionManager_Tracing {
 		tracing.CustomTags = append(tracing.CustomTags, tag(port, a))
 	}
 	return tracing
+}
+
+// collector receives OTLP, with these headers.
+func collector(backend ir.Backend, headers []ir.Header) *corev3.GrpcService {
+	service := &corev3.GrpcService{
+		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: backend.String()}},
+	}
+	for _, h := range headers {
+		service.InitialMetadata = append(service.InitialMetadata, &corev3.HeaderValue{Key: h.Name, Value: h.Value})
+	}
+	return service
 }
 
 func tag(port ir.Port, a ir.SpanAttribute) *tracingv3.CustomTag {

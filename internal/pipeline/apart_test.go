@@ -299,11 +299,16 @@ func TestARouteIsAcceptedWhenTheProxyThatRejectsItIsGone(t *testing.T) {
 		p.config.step()
 		nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
 		p.config.step()
-		rounds := 0
+		rounds, done := 0, make(chan struct{})
 		go func() {
-			for range p.config.inbox.wake {
-				rounds++
-				p.config.step()
+			for {
+				select {
+				case <-p.config.inbox.wake:
+					rounds++
+					p.config.step()
+				case <-done:
+					return
+				}
 			}
 		}()
 		synctest.Wait()
@@ -312,7 +317,7 @@ func TestARouteIsAcceptedWhenTheProxyThatRejectsItIsGone(t *testing.T) {
 			l.disconnected()
 		}
 		time.Sleep(2 * time.Second)
-		close(p.config.inbox.wake)
+		close(done)
 		synctest.Wait()
 		if !slices.Equal(l.said, []string{"accept HTTPRoute infra/a"}) || rounds != 1 {
 			t.Errorf("said %q after %d rounds", l.said, rounds)

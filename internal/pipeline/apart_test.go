@@ -417,3 +417,54 @@ func TestRoutesThatSomeProxiesRejectTakeNoPlaceOfOthers(t *testing.T) {
 		t.Errorf("%q are served", got)
 	}
 }
+
+// TestAHostIsClosedForAllWhenNoProxyTakesIt has one proxy reject what the rules of a host share, and the other one that took it reject it
+// after a restart.
+func TestAHostIsClosedForAllWhenNoProxyTakesIt(t *testing.T) {
+	t.Parallel()
+	l := &recorder{acked: true}
+	p := l.plane(t)
+	put(t, p, routeFor("a", 1, "a.example", "/"))
+	p.config.step()
+	rejects := func() {
+		nackDomain(p, "a.example", func(r *xds.NACK) { r.Filters = true })
+		p.config.step()
+		p.config.step()
+	}
+	if rejects(); hostVersion(p, "a.example") == "closed" {
+		t.Fatal("the host is closed for all")
+	}
+	l.acked = false
+	if rejects(); hostVersion(p, "a.example") != "closed" {
+		t.Error("the host is not closed for all")
+	}
+}
+
+// TestNACKsThatWaitHaveOneTimer has many steps while a NACK waits for the answers of other proxies.
+func TestNACKsThatWaitHaveOneTimer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &recorder{unanswered: 1}
+		p := l.plane(t)
+		put(t, p, routeFor("a", 1, "a.example", "/"))
+		p.config.step()
+		nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+		for range 20 {
+			p.config.step()
+			time.Sleep(2 * time.Millisecond)
+		}
+		steps := 0
+		for range 100 {
+			time.Sleep(5 * time.Millisecond)
+			select {
+			case <-p.config.inbox.wake:
+				steps++
+				p.config.step()
+			default:
+			}
+		}
+		if steps > 12 {
+			t.Errorf("%d steps in half a second", steps)
+		}
+	})
+}

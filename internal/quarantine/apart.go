@@ -109,11 +109,12 @@ func (q *Quarantine) accepted(r NACK, at GroupHost, but map[string]struct{}) (ac
 // is one too: nothing is left to try.
 func (q *Quarantine) keepApart(r NACK, report Report) bool {
 	at := GroupHost{r.Group, r.host()}
-	entry := &apartEntry{version: r.Version, closed: r.Version == q.tables.ClosedVersion(at.Host)}
+	closed := r.Version == q.tables.ClosedVersion(at.Host)
+	entry := &apartEntry{version: r.Version, closed: closed}
 	if known := q.apart[at]; known != nil && known.version == r.Version {
 		entry, report = known, known.With(report)
 	}
-	if !entry.closed {
+	if !closed {
 		accepted, waits := q.accepted(r, at, report.Pods)
 		if waits {
 			q.delayed[r] = report

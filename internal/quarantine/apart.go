@@ -129,13 +129,11 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 		q.setApart(at, entry)
 		return true
 	}
-	byRoute := r.byRoute()
-	for key := range byRoute {
-		if q.awaitOffer(place{key, at.Host.Table.Gateway}) {
-			q.delayed[r] = report
-			return true
-		}
+	if q.awaitOffers(r) {
+		q.delayed[r] = report
+		return true
 	}
+	byRoute := r.byRoute()
 	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
 	entry.policies, entry.offered, entry.causes = entry.policies || r.Filters, false, entry.causes.with(causesOf(r))
 	for _, key := range slices.Sorted(maps.Keys(byRoute)) {

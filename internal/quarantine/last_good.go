@@ -158,6 +158,18 @@ func (q *Quarantine) release() (retried bool) {
 			entry.served = entry.level()
 		}
 	}
+	retried = q.releaseFilters() || retried
+	retried = q.releaseHosts() || retried
+	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
+		if !q.tables.Hosts.Has(key) {
+			q.tables.Substitutes.FlatHosts.Delete(key)
+		}
+	}
+	return retried
+}
+
+// releaseFilters does the same for the filters of listeners.
+func (q *Quarantine) releaseFilters() (retried bool) {
 	for key, entry := range q.filters {
 		corrected := q.corrected(key.Gateway, entry.causes)
 		if corrected || !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {
@@ -165,12 +177,6 @@ func (q *Quarantine) release() (retried bool) {
 			delete(q.filters, key)
 			q.tables.Substitutes.Filters.Delete(key)
 			q.withdraw(filtersKey(key), digestOf(entry.rejected))
-		}
-	}
-	retried = q.releaseHosts() || retried
-	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
-		if !q.tables.Hosts.Has(key) {
-			q.tables.Substitutes.FlatHosts.Delete(key)
 		}
 	}
 	return retried

@@ -154,6 +154,11 @@ func (q *Quarantine) Offer() {
 		}
 		q.publish(filtersKey(key), digestOf(entry.rejected), content)
 	}
+	q.offerHosts()
+}
+
+// offerHosts offers the hosts that are closed.
+func (q *Quarantine) offerHosts() {
 	for at, entry := range q.apart {
 		if entry.closed && len(entry.routes) == 0 && !entry.offered && q.hosts[at.Host] == nil {
 			entry.offered = true
@@ -310,6 +315,16 @@ func (q *Quarantine) adoptFilters(listener ir.ListenerID, o Offer) bool {
 // OfferWait is how long a replica that does not know what was good waits for another one to say. Proxies go on with what they have
 // meanwhile.
 const OfferWait = 3 * time.Second
+
+// awaitOffers reports whether one of the routes of a NACK has to wait.
+func (q *Quarantine) awaitOffers(r NACK) bool {
+	for key := range r.byRoute() {
+		if q.awaitOffer(place{key, ir.ParseTableID(r.Table).Gateway}) {
+			return true
+		}
+	}
+	return false
+}
 
 // awaitOffer reports whether a rejected route has to wait: proxies have had it, or rejected it, before, no good version of it is known
 // here, and another replica may know one. It waits once.

@@ -176,13 +176,11 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 	case r.Together && q.flatten(host):
 		// Proxies may accept the same rules in another form.
 	default:
-		byRoute := r.byRoute()
-		for key := range byRoute {
-			if !q.full(quota{gateway: gateway}) && q.awaitOffer(place{key, gateway}) {
-				q.delayed[r] = report
-				return
-			}
+		if !q.full(quota{gateway: gateway}) && q.awaitOffers(r) {
+			q.delayed[r] = report
+			return
 		}
+		byRoute := r.byRoute()
 		for _, key := range slices.Sorted(maps.Keys(byRoute)) {
 			q.rejectRoute(place{key, gateway}, byRoute[key], report.Reason, causesOf(r))
 		}

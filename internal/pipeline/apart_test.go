@@ -466,6 +466,7 @@ func TestNACKsThatWaitHaveOneTimer(t *testing.T) {
 		nackDomain(p, "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
 		for range 20 {
 			p.config.step()
+			time.Sleep(2 * time.Millisecond)
 		}
 		steps := 0
 		for range 100 {

@@ -18,16 +18,15 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// TestCase59ManyRoutesRejected adds a proxy to a fleet that rejects more routes than have a last known good version served, each on a host of
-// its own. Each reports it in Envoy's words. That proxy answers errors for them, the other one serves them, and every other route becomes
-// programmed as before, also after a new proxy of this kind has started.
+// rejected is the number of routes that a proxy rejects: one more than a Gateway serves a last known good version of.
+const rejected = 257
+
+// TestCase59ManyRoutesRejected adds a proxy to a fleet that rejects many routes, each on a host of its own. Each reports it in Envoy's
+// words. That proxy answers errors for them, the other one serves them, and every other route becomes programmed as before, also after a
+// new proxy of this kind has started.
 func TestCase59ManyRoutesRejected(t *testing.T) {
 	t.Parallel()
-	const (
-		limit = 2 * time.Second
-		// rejected is one more than the limit of a Gateway.
-		rejected = 257
-	)
+	const limit = 2 * time.Second
 	c := begin(t, "59", "257 routes that an outdated proxy rejects")
 	w := newFixture(t)
 	w.removeRoutesAtEnd(t)
@@ -45,12 +44,12 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 	w.waitAllRejected(t, rejected)
 	c.note("all %d report it after %s", rejected, rounded(clock.Since(start)))
 	c.took(w.programmedAt(t, "after", strict), "then: a route is programmed after", limit)
-	w.waitEach(t, strict, rejected, http.StatusInternalServerError)
-	w.waitEach(t, current, rejected, http.StatusOK)
+	w.waitEach(t, strict, http.StatusInternalServerError)
+	w.waitEach(t, current, http.StatusOK)
 	c.note("each answers 500 at that proxy, and 200 at the other")
 
 	fresh := w.strictProxy(t, "fresh")
-	w.waitEach(t, fresh, rejected, http.StatusInternalServerError)
+	w.waitEach(t, fresh, http.StatusInternalServerError)
 	c.took(w.programmedAt(t, "fresh", fresh), "at another new proxy of this kind: after", limit)
 
 	var routes gwv1.HTTPRouteList
@@ -62,8 +61,8 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 			w.edit(t, &routes.Items[i], func(route *gwv1.HTTPRoute) { matchPath(route, "/") })
 		}
 	}
-	w.waitEach(t, strict, rejected, http.StatusOK)
-	w.waitEach(t, fresh, rejected, http.StatusOK)
+	w.waitEach(t, strict, http.StatusOK)
+	w.waitEach(t, fresh, http.StatusOK)
 	c.note("corrected: each answers 200 at every proxy")
 	c.load(run.Stop())
 }
@@ -111,9 +110,9 @@ func (w *fixture) waitAllRejected(t *testing.T, n int) {
 }
 
 // waitEach waits until a proxy answers each of the rejected hosts with a status.
-func (w *fixture) waitEach(t *testing.T, proxy *corev1.Pod, n, status int) {
+func (w *fixture) waitEach(t *testing.T, proxy *corev1.Pod, status int) {
 	t.Helper()
-	for i := range n {
+	for i := range rejected {
 		w.waitStatus(t, proxy.Status.PodIP, rejectedHost(i), "/", status)
 	}
 }

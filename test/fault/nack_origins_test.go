@@ -29,6 +29,8 @@ const (
 
 	routeHost, filterHost, backendHost = "route.origin.example.com", "filter.origin.example.com", "backend.origin.example.com"
 	filteredListener                   = "filtered"
+	// authorizerHeader is on requests that the authorization server was asked about.
+	authorizerHeader = "X-Authorizer"
 	// elsewhereGateway has no strict proxies.
 	elsewhereGateway = "elsewhere"
 )
@@ -36,7 +38,7 @@ const (
 // origin is an object that a proxy refuses after an edit. It was served before, and its host is to be answered either way.
 type origin struct {
 	name string
-	// closed is the host that is answered 500 meanwhile: a check that was asked for must not be left out.
+	// closed is the host that strict proxies answer 500 meanwhile: a check that was asked for must not be left out.
 	closed string
 	// words are Envoy's.
 	words       string
@@ -47,8 +49,9 @@ type origin struct {
 
 // TestCase55NACKOrigins edits a route, a listener's filters and an XBackend so that some proxies of a fleet refuse what comes of it.
 // The object at fault says so in Envoy's words, and no other does. Everything is served as it was, but for the host whose first filter is
-// refused, which is answered 500. Nothing else waits, and a new proxy gets what is good: with proxies at two replicas, and after one of
-// these restarts. Another Gateway of the route serves what its own proxies take.
+// refused: the proxies that refuse it answer 500, and the one that takes it asks the authorization server. Nothing else waits, and a new
+// proxy gets what is good: with proxies at two replicas, and after one of these restarts. Another Gateway of the route serves what its own
+// proxies take.
 //
 //nolint:paralleltest // it restarts a controller
 func TestCase55NACKOrigins(t *testing.T) {
@@ -112,7 +115,7 @@ func TestCase55NACKOrigins(t *testing.T) {
 // makeOrigins makes the objects, which are good at first.
 func (w *fixture) makeOrigins(t *testing.T) []origin {
 	t.Helper()
-	w.ServeHere(t, "authorizer", func(http.ResponseWriter, *http.Request) {})
+	w.ServeHere(t, "authorizer", func(answer http.ResponseWriter, _ *http.Request) { answer.Header().Set(authorizerHeader, "allowed") })
 	w.editGateway(t, gatewayName, func(gateway *gwv1.Gateway) {
 		gateway.Spec.Listeners = append(gateway.Spec.Listeners, gwv1.Listener{
 			Name: filteredListener, Port: 80, Protocol: gwv1.HTTPProtocolType, Hostname: new(gwv1.Hostname(filterHost)),
@@ -215,7 +218,7 @@ func (w *fixture) filterOrigin() origin {
 		spoil: filters(gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: &gwv1.HTTPExternalAuthFilter{
 			ExternalAuthProtocol: gwv1.HTTPRouteExternalAuthHTTPProtocol,
 			BackendRef:           gwv1.BackendObjectReference{Name: "authorizer", Port: new(gwv1.PortNumber(80))},
-			HTTPAuthConfig:       &gwv1.HTTPAuthConfig{AllowedResponseHeaders: []string{"X-Authorizer"}},
+			HTTPAuthConfig:       &gwv1.HTTPAuthConfig{AllowedResponseHeaders: []string{authorizerHeader}},
 		}}),
 		mend: filters(),
 		conditions: func(ctx context.Context) ([]metav1.Condition, error) {
@@ -314,13 +317,21 @@ func (w *fixture) checkOrigins(t *testing.T, c *faultCase, when string, proxies 
 	w.noOtherCulprits(t, when, refused)
 }
 
-// waitFiltered waits until a proxy answers 500 for the host whose filter may be refused, or serves it.
-func (w *fixture) waitFiltered(t *testing.T, proxy *corev1.Pod, closed bool) {
+// waitFiltered waits until a proxy that refuses the filter answers 500 for its host, one that takes it asks the authorization server, and
+// each of them serves the host without it.
+func (w *fixture) waitFiltered(t *testing.T, proxy *corev1.Pod, filtered bool) {
 	t.Helper()
+	strict := strings.HasPrefix(proxy.Name, "strict-")
 	live.Eventually(t, originLimit, 10*time.Millisecond, func(ctx context.Context) error {
-		_, err := w.Request(ctx, proxy.Status.PodIP, filterHost)
-		if refused := err != nil && strings.Contains(err.Error(), "500 Internal Server Error"); refused != closed || err != nil && !refused {
-			return fmt.Errorf("proxy %s: %s is closed: %t, want %t: %w", proxy.Name, filterHost, refused, closed, err)
+		answer, err := w.Request(ctx, proxy.Status.PodIP, filterHost)
+		closed := err != nil && strings.Contains(err.Error(), "500 Internal Server Error")
+		asked := err == nil && answer.Headers[authorizerHeader] != nil
+		switch {
+		case err != nil && !closed:
+			return fmt.Errorf("proxy %s: %w", proxy.Name, err)
+		case closed != (filtered && strict) || asked != (filtered && !strict):
+			return fmt.Errorf("proxy %s, with the filter: %t: %s is closed: %t; the authorization server was asked: %t",
+				proxy.Name, filtered, filterHost, closed, asked)
 		}
 		return nil
 	})

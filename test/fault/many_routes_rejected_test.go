@@ -11,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -23,7 +25,7 @@ const rejected = 257
 
 // TestCase59ManyRoutesRejected adds a proxy to a fleet that rejects many routes, each on a host of its own. Each reports it in Envoy's
 // words. That proxy answers errors for them, the other one serves them, and every other route becomes programmed as before, also after a
-// new proxy of this kind has started.
+// new proxy of this kind has started. When those proxies are gone, the routes are programmed, though nothing else changes.
 func TestCase59ManyRoutesRejected(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
@@ -41,7 +43,7 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 		return route
 	})
 	c.took(w.programmedAt(t, "during", strict), "while they are created: a route is programmed after", 5*time.Second)
-	w.waitAllRejected(t, rejected)
+	w.waitRejected(t, "report it", func(conditions []metav1.Condition) bool { return reports(conditions, "program size") })
 	c.note("all %d report it after %s", rejected, rounded(clock.Since(start)))
 	c.took(w.programmedAt(t, "after", strict), "then: a route is programmed after", limit)
 	w.waitEach(t, strict, http.StatusInternalServerError)
@@ -52,6 +54,19 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 	w.waitEach(t, fresh, http.StatusInternalServerError)
 	c.took(w.programmedAt(t, "fresh", fresh), "at another new proxy of this kind: after", limit)
 
+	start = clock.Now()
+	for _, proxy := range []*corev1.Pod{strict, fresh} {
+		if err := w.Delete(t.Context(), proxy, client.GracePeriodSeconds(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.waitRejected(t, "are programmed", func(conditions []metav1.Condition) bool {
+		return meta.IsStatusConditionTrue(conditions, programmed)
+	})
+	c.note("both are deleted, and nothing else changes: all are programmed after %s", rounded(clock.Since(start)))
+	last := w.strictProxy(t, "last")
+	w.waitEach(t, last, http.StatusInternalServerError)
+
 	var routes gwv1.HTTPRouteList
 	if err := w.List(t.Context(), &routes, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
@@ -61,8 +76,8 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 			w.edit(t, &routes.Items[i], func(route *gwv1.HTTPRoute) { matchPath(route, "/") })
 		}
 	}
-	w.waitEach(t, strict, http.StatusOK)
-	w.waitEach(t, fresh, http.StatusOK)
+	w.waitEach(t, last, http.StatusOK)
+	w.waitEach(t, current, http.StatusOK)
 	c.note("corrected: each answers 200 at every proxy")
 	c.load(run.Stop())
 }
@@ -84,8 +99,8 @@ func (w *fixture) programmedAt(t *testing.T, name string, proxy *corev1.Pod) tim
 	return clock.Since(start)
 }
 
-// waitAllRejected waits until each route says in Envoy's words that a proxy rejects it.
-func (w *fixture) waitAllRejected(t *testing.T, n int) {
+// waitRejected waits until something is so of each of these routes.
+func (w *fixture) waitRejected(t *testing.T, what string, is func([]metav1.Condition) bool) {
 	t.Helper()
 	live.Eventually(t, 5*time.Minute, time.Second, func(ctx context.Context) error {
 		var routes gwv1.HTTPRouteList
@@ -96,14 +111,14 @@ func (w *fixture) waitAllRejected(t *testing.T, n int) {
 		for i := range routes.Items {
 			switch route := &routes.Items[i]; {
 			case !strings.HasPrefix(route.Name, "rejected-"):
-			case reports(conditionsOf(route), "program size"):
+			case is(conditionsOf(route)):
 				found++
 			default:
 				other = fmt.Sprintf("%s: %+v", route.Name, conditionsOf(route))
 			}
 		}
-		if found != n {
-			return fmt.Errorf("%d of %d routes report it; one that does not is %s", found, n, other)
+		if found != rejected {
+			return fmt.Errorf("%d of %d routes %s; one that does not is %s", found, rejected, what, other)
 		}
 		return nil
 	})

@@ -34,17 +34,89 @@ func plainLength(path string) int {
 
 // LiteralBeginning is what every text begins with that an expression could match, as far as that is plain to see.
 func LiteralBeginning(expression string) string {
-	expression = strings.TrimPrefix(expression, "^")
-	if strings.Contains(expression, "|") {
+	expression = strings.TrimPrefix(expression, "(?s)")
+	if !strings.Contains(expression, "|") {
+		return beginning(expression)
+	}
+	all := alternatives(expression)
+	if len(all) == 0 {
 		return ""
 	}
-	end := strings.IndexFunc(expression, func(c rune) bool { return strings.ContainsRune(`\.+*?()[]{}^$`, c) || c > '~' || c <= ' ' })
-	if end < 0 {
-		return expression
+	common := beginning(all[0])
+	for _, other := range all[1:] {
+		also, end := beginning(other), 0
+		for end < min(len(common), len(also)) && common[end] == also[end] {
+			end++
+		}
+		common = common[:end]
 	}
-	if end > 0 && strings.ContainsRune("*?{", rune(expression[end])) {
+	return common
+}
+
+// beginning is what every text begins with that an alternative could match.
+func beginning(alternative string) string {
+	alternative = strings.TrimPrefix(alternative, "^")
+	end := strings.IndexFunc(alternative, func(c rune) bool { return strings.ContainsRune(`\.+*?()[]{}^$|`, c) || c > '~' || c <= ' ' })
+	if end < 0 {
+		return alternative
+	}
+	if end > 0 && strings.ContainsRune("*?{", rune(alternative[end])) {
 		// The character before may be missing.
 		end--
 	}
-	return expression[:end]
+	return alternative[:end]
+}
+
+// alternatives are those of an expression, none if they are not plain to see.
+func alternatives(expression string) []string {
+	if strings.Contains(expression, `\Q`) || strings.Contains(expression, "[:") {
+		return nil
+	}
+	if strings.Contains(strings.ReplaceAll(expression, "(?:", ""), "(?") {
+		// Flags hold for the alternatives behind them too.
+		return nil
+	}
+	var all []string
+	start, depth := 0, 0
+	for i := 0; i < len(expression); i++ {
+		switch expression[i] {
+		case '\\':
+			i++
+		case '[':
+			if i = classEnd(expression, i+1); i == len(expression) {
+				return nil
+			}
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth < 0 {
+				return nil
+			}
+		case '|':
+			if depth == 0 {
+				all = append(all, expression[start:i])
+				start = i + 1
+			}
+		}
+	}
+	if depth > 0 {
+		return nil
+	}
+	return append(all, expression[start:])
+}
+
+// classEnd is where a class of characters ends whose content starts here, the length of the expression if it does not.
+func classEnd(expression string, i int) int {
+	if i < len(expression) && expression[i] == '^' {
+		i++
+	}
+	for first := i; i < len(expression); i++ {
+		switch {
+		case expression[i] == '\\':
+			i++
+		case expression[i] == ']' && i > first:
+			return i
+		}
+	}
+	return len(expression)
 }

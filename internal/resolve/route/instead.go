@@ -224,16 +224,26 @@ func (r Resolved) Closed() Resolved {
 	return r
 }
 
-// Widened is the route with errors for all that its rules may match, by paths that no proxy rejects.
+// Widened is the route with errors for all that its rules may match, by paths that proxies do not reject.
 func (r Resolved) Widened() Resolved {
 	rules := make([]Rule, 0, len(r.Rules))
 	for _, rule := range r.Rules {
-		wide := failing(r.Kind).rule(rule.Name, ir.Match{Path: rule.Match.Path.Widened(), GRPC: rule.Match.GRPC})
+		wide := failing(r.Kind).rule(rule.Name, ir.Match{Path: widened(rule.Match.Path), GRPC: rule.Match.GRPC})
 		wide.Rest = rule.Rest
 		rules = append(rules, wide.at(rule.rank))
 	}
 	r.Rules, r.Backends, r.Expressions = rules, nil, 0
 	return r
+}
+
+// widened is a path for at least what this one takes. Where an expression has no segment that all its texts begin with, it is a small one
+// for what they do begin with: other routes keep all other paths.
+func widened(path ir.StringMatch) ir.StringMatch {
+	wide := path.Widened()
+	if path.Kind == ir.Regex && wide.Value == "/" && len(ir.LiteralBeginning(path.Value)) > len("/") {
+		return ir.StringMatch{Kind: ir.Regex, Value: anyLines + beginsAs(path.Value, longestClosed)}
+	}
+	return wide
 }
 
 // ClosedHostnames is the route with an error for every request for its hostnames that no rule of another namespace matches.

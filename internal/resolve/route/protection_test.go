@@ -103,7 +103,7 @@ func TestNoEarlierVersionIsServedWithoutAGuard(t *testing.T) {
 	}
 }
 
-// TestWidened: what is left of a match is a path that no proxy rejects.
+// TestWidened: what is left of a match is a path that proxies do not reject.
 func TestWidened(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -115,7 +115,12 @@ func TestWidened(t *testing.T) {
 		{ir.StringMatch{Kind: ir.Prefix, Value: "/a b/c"}, "Prefix /"},
 		{ir.StringMatch{Kind: ir.Exact, Value: "/a/b%zz"}, "Prefix /a"},
 		{ir.StringMatch{Kind: ir.Regex, Value: "/a/b[0-9]+"}, "Prefix /a"},
-		{ir.StringMatch{Kind: ir.Regex, Value: "^/a/(b|c)"}, "Prefix /"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "^/a/(b|c)"}, "Prefix /a"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "/a/b[0-9]+|/a/c"}, "Prefix /a"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "/v.?[a-z]{500}"}, "Regex (?s)/v.*"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "/other[a-z]{500}|/other"}, "Regex (?s)/other.*"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "/a|b"}, "Prefix /"},
+		{ir.StringMatch{Kind: ir.Regex, Value: "/[a-z]"}, "Prefix /"},
 		{ir.StringMatch{Kind: ir.Regex, Value: ".*"}, "Prefix /"},
 	} {
 		rule := ir.Rule{Name: "HTTPRoute/a/b/0/0", Match: ir.Match{Path: c.path, Method: "GET", Headers: []ir.NamedMatch{{Name: "a"}}}}

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/quarantine"
@@ -16,12 +18,14 @@ const stageApart = "translate host apart"
 type apartHost struct {
 	rejected string
 	resource *xds.Resource
+	// beside are the routes that answer errors there because of others.
+	beside []quarantine.Beside
 }
 
 // addApartStage stands behind virtual hosts. Most hosts have no row: it is for those that some proxies reject and others serve.
 func (g *graph) addApartStage() {
 	same := func(a, b apartHost) bool {
-		return a.rejected == b.rejected && version(a.resource) == version(b.resource)
+		return a.rejected == b.rejected && version(a.resource) == version(b.resource) && slices.Equal(a.beside, b.beside)
 	}
 	g.apart = memo.DeriveOf(g.memo, stageApart, quarantine.ParseGroupHost, typed[quarantine.GroupHost](g.substitutes.Apart), same,
 		func(v *store.View, at quarantine.GroupHost) apartHost {
@@ -30,8 +34,12 @@ func (g *graph) addApartStage() {
 				return closed
 			}
 			substitute, _ := g.substitutes.Apart.Get(v, at)
-			if other := g.insteadOf(v, at.Host, substitute); other != nil && version(other) != closed.rejected {
-				return apartHost{closed.rejected, other}
+			host, replaced := g.insteadOf(v, at.Host, substitute)
+			if !replaced {
+				return closed
+			}
+			if other := g.hostTranslation(v, host).resource; other != nil {
+				return apartHost{closed.rejected, other, g.besideOf(v, at.Host, host)}
 			}
 			return closed
 		},
@@ -45,13 +53,13 @@ func (g *graph) closedApart(v *store.View, at quarantine.GroupHost) apartHost {
 	substitute, _ := g.substitutes.Apart.Get(v, at)
 	t, _ := g.virtualHosts.Get(v, at.Host)
 	if rejected := version(t.resource); substitute.Replaces(rejected) && g.serves(v, at.Group, at.Host.Table.Gateway) {
-		return apartHost{rejected, closedTranslation(at.Host).resource}
+		return apartHost{rejected: rejected, resource: closedTranslation(at.Host).resource}
 	}
 	return apartHost{}
 }
 
-// insteadOf is a host with the substitutes of its routes, or with its rules as a list, nil if there is neither.
-func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.ApartSubstitute) *xds.Resource {
+// insteadOf is a host with the substitutes of its routes, or with its rules as a list. It returns false if there is neither.
+func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.ApartSubstitute) (ir.VirtualHost, bool) {
 	in := g.hostInputs
 	in.Instead = substitute.Routes(id.Table.Gateway, func(key string) route.Resolved {
 		r, _ := g.routes.Get(v, key)
@@ -61,12 +69,47 @@ func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.Apa
 		return substitutes
 	})
 	if len(in.Instead) == 0 && !substitute.Flat() {
-		return nil
+		return ir.VirtualHost{}, false
 	}
 	host := in.VirtualHost(v, id)
 	flat, _ := g.substitutes.FlatHosts.Get(v, id)
 	host.Flat = flat || substitute.Flat()
-	return g.hostTranslation(v, host).resource
+	return host, true
+}
+
+// besideOf are the routes that answer errors in a host which some proxies get, because of the substitutes of others.
+func (g *graph) besideOf(v *store.View, id ir.HostID, host ir.VirtualHost) []quarantine.Beside {
+	var found []quarantine.Beside
+	for _, key := range host.ClosedBeside {
+		found = append(found, quarantine.Beside{Route: key})
+	}
+	if len(host.Shadowed) == 0 {
+		return found
+	}
+	before, fails := map[string]bool{}, map[string]bool{}
+	others, _ := g.hosts.Get(v, id)
+	for _, s := range others.Shadowed {
+		before[s.Rule] = true
+	}
+	for i := range host.Rules {
+		fails[host.Rules[i].Name] = host.Rules[i].Fail != nil
+	}
+	for _, s := range host.Shadowed {
+		if before[s.Rule] || !fails[s.By] {
+			continue
+		}
+		own, by := routeKeyOf(s.Rule), routeKeyOf(s.By)
+		if beside := (quarantine.Beside{Route: own, Because: by}); own != by && !slices.Contains(found, beside) {
+			found = append(found, beside)
+		}
+	}
+	return found
+}
+
+// routeKeyOf is the route of a rule, as `<kind>/<namespace>/<name>`.
+func routeKeyOf(rule string) string {
+	kind, name, _ := route.ObjectOf(rule)
+	return string(kind) + "/" + name
 }
 
 // serves says whether the proxies of a group serve a Gateway. Its own proxies always do: old ones may still be connected.
@@ -80,8 +123,8 @@ func (g *graph) apartChanges() []xds.Change {
 	var changes []xds.Change
 	for _, at := range g.apart.TakeChanged() {
 		instead, _ := g.apart.Get(nil, at)
-		if instead.resource == nil {
-			// The xDS server forgets it with the host, or with that version of it.
+		if instead.resource == nil || version(instead.resource) == instead.rejected {
+			// The xDS server forgets it with the host, or with that version of it. What is the same as the host is replaced in the next step.
 			continue
 		}
 		t, _ := g.virtualHosts.Get(nil, at.Host)

@@ -199,11 +199,13 @@ spec:
     filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}}}]}
 `
 	for name, c := range map[string]struct {
-		objects string
-		want    []string
+		objects, fault string
+		want           []string
 	}{
-		"a policy on the Gateway": {policy, []string{"HTTPRoute infra/a []", "HTTPRoute infra/b []", "SecurityPolicy infra/cors []"}},
-		"filters of the listener": {filters, []string{
+		"a policy on the Gateway": {policy, "SecurityPolicy infra/cors", []string{
+			"HTTPRoute infra/a []", "HTTPRoute infra/b []", "SecurityPolicy infra/cors []",
+		}},
+		"filters of the listener": {filters, "Gateway infra/web", []string{
 			"Gateway infra/web [http]", "HTTPRoute infra/a []", "HTTPRoute infra/a [http]", "HTTPRoute infra/b []", "HTTPRoute infra/b [http]",
 		}},
 	} {
@@ -230,7 +232,8 @@ spec:
 			if got := l.nackReports(); !slices.Equal(got, c.want) {
 				t.Errorf("reported by %q, want %q", got, c.want)
 			}
-			const one = "host a.example and 1 more of listener http: no such thing; all requests there are answered 500 at proxy a"
+			one := "host a.example and 1 more of listener http because of " + c.fault +
+				": no such thing; all requests there are answered 500 at proxy a"
 			if !slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, one) }) {
 				t.Errorf("said %q", l.said)
 			}

@@ -57,6 +57,10 @@ func (g *graph) quarantineTables() quarantine.Tables {
 			instead, _ := g.apart.Get(nil, at)
 			return version(instead.resource)
 		},
+		Beside: func(at quarantine.GroupHost) []quarantine.Beside {
+			instead, _ := g.apart.Get(nil, at)
+			return instead.beside
+		},
 		Serves: func(group xds.GroupID, gateway string) bool { return g.serves(nil, group, gateway) },
 		HeaderVersion: func(table ir.TableID) string {
 			t, _ := g.tables.Get(nil, table)

@@ -3,7 +3,6 @@ package quarantine
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -11,19 +10,25 @@ import (
 )
 
 // What some proxies of a group reject and others have acknowledged is not replaced for all: one outdated proxy takes nothing from others.
-// The proxies that reject a route get what would be served otherwise, its last known good version or an error. Those that reject anything
-// else of a host, such as a policy on the Gateway or a filter of the listener, get a closed host. The objects at fault report them.
+// The proxies that reject a route get what would be served otherwise, one level after the other. Those that reject anything else of a host,
+// such as a policy on the Gateway or a filter of the listener, get a closed host, and so do those that reject every level of a route.
 
 // apartEntry is the version of a virtual host that some proxies reject.
 type apartEntry struct {
 	version string
-	// routes are those at fault, as `<kind>/<namespace>/<name>`.
+	// routes are those at fault, as `<kind>/<namespace>/<name>`. The first ones, sent in number, are replaced in what proxies were sent.
 	routes []string
-	// flat reports that these proxies get its rules as a list, and closed that they get a host that answers 500 to all requests.
+	sent   int
+	// instead is the last version that proxies got instead and reject too, and named are the routes at fault since the last step.
+	instead string
+	named   []string
+	// flat reports that these proxies get its rules as a list, and closed that they get a host that answers 500 to all requests, because of
+	// cause.
 	flat, closed bool
-	// policies reports that the cause is in what the rules of the host share, and offered that other replicas know the entry.
-	policies, offered bool
-	causes            causes
+	cause        hostCause
+	// offered reports that other replicas know the entry as it is, and shown that they know of it.
+	offered, shown bool
+	causes         causes
 	Report
 }
 
@@ -116,7 +121,7 @@ func (q *Quarantine) accepted(r NACK, at GroupHost, but map[string]struct{}) (ac
 func (q *Quarantine) keepApart(r NACK, report Report) bool {
 	at := GroupHost{r.Group, r.host()}
 	closed := r.Version == q.tables.ClosedVersion(at.Host)
-	entry := &apartEntry{version: r.Version, closed: closed}
+	entry := &apartEntry{version: r.Version, closed: closed, cause: hostCause{reason: report.Reason}}
 	if known := q.apart[at]; known != nil && known.version == r.Version {
 		entry, report = known, known.With(report)
 	}
@@ -139,62 +144,17 @@ func (q *Quarantine) keepApart(r NACK, report Report) bool {
 		q.delayed[r] = report
 		return true
 	}
-	byRoute := r.byRoute()
-	entry.Report, entry.closed = report, entry.closed || len(byRoute) == 0
-	entry.policies, entry.offered, entry.causes = entry.policies || r.Filters, false, entry.causes.with(causesOf(r))
-	for _, key := range slices.Sorted(maps.Keys(byRoute)) {
-		if !q.rejectApart(place{key, at.Host.Table.Gateway}, byRoute[key], r, report) {
-			entry.closed = true
-		}
-		if !slices.Contains(entry.routes, key) {
-			entry.routes = append(entry.routes, key)
-		}
-	}
-	q.setApart(at, entry)
+	entry.Report = report
+	q.replaceApart(at, entry, r)
 	return true
 }
 
 // setApart records the entry of a host at a group.
 func (q *Quarantine) setApart(at GroupHost, entry *apartEntry) {
-	q.apart[at] = entry
+	q.apart[at], entry.offered = entry, false
 	q.tables.Substitutes.Apart.Set(at, ApartSubstitute{
 		rejected: entry.version, flat: entry.flat, closed: entry.closed, routes: slices.Clone(entry.routes),
 	})
-}
-
-// rejectApart puts a route in quarantine for the proxies that reject it. It returns false if they reject a substitute that others take.
-func (q *Quarantine) rejectApart(p place, rules []string, r NACK, report Report) bool {
-	current, exists := q.tables.Routes.Get(nil, p.route)
-	known := q.routes[p]
-	switch {
-	case !exists:
-		return false
-	case known == nil || !current.SameRules(known.rejected):
-		q.quarantineRoute(p, current, routeEntry{
-			rules: rules, reason: report.Reason, apart: true, limited: known == nil && q.full(quota{p.gateway, true}),
-			beyond: current.Instead[p.gateway].BeyondLimit,
-		})
-		known = q.routes[p]
-	case !known.apart:
-		return false
-	}
-	pods := maps.Clone(report.Pods)
-	maps.Copy(pods, known.pods)
-	known.group, known.pods, known.offered = r.Group, pods, known.offered && len(known.pods) > 0
-	known.causes = known.causes.with(causesOf(r))
-	return true
-}
-
-// rejectInstead takes in a NACK of what proxies got instead. They get a closed host.
-func (q *Quarantine) rejectInstead(r NACK) bool {
-	at := GroupHost{r.Group, r.host()}
-	entry := q.apart[at]
-	if entry == nil || entry.version == r.Version || q.tables.InsteadVersion(at) != r.Version {
-		return false
-	}
-	entry.closed = true
-	q.setApart(at, entry)
-	return true
 }
 
 // releaseApart forgets hosts that have changed, or of which the cause has, and hosts and routes whose proxies are gone. The xDS server
@@ -229,7 +189,7 @@ func (q *Quarantine) releaseApart() {
 		}
 		delete(q.apart, at)
 		q.tables.Substitutes.Apart.Delete(at)
-		if entry.offered && q.hosts[at.Host] == nil {
+		if entry.shown && q.hosts[at.Host] == nil {
 			q.peers.Withdraw(hostKey(at.Host))
 		}
 	}
@@ -243,56 +203,3 @@ func (q *Quarantine) offeredApart() map[string]bool {
 	}
 	return offered
 }
-
-// noticeApart reports what some proxies reject: the routes at fault, or all of the host if these are not known.
-func (q *Quarantine) noticeApart(add func(Notice)) {
-	closed, hosts := map[place]bool{}, q.newHostNotices(add)
-	for at, entry := range q.apart {
-		if q.hosts[at.Host] != nil || !entry.closed {
-			// It is closed for all, and reported, or the routes report it.
-			continue
-		}
-		for _, key := range entry.routes {
-			closed[place{key, at.Host.Table.Gateway}] = true
-		}
-		hosts.report(at.Host, entry.Reason, entry.policies, entry.routes, where(entry.Pods))
-	}
-	q.eachHostApartElsewhere(func(host ir.HostID, o offerContent) { hosts.report(host, o.Reason, o.Policies, nil, where(nil)) })
-	hosts.flush()
-	for p, entry := range q.routes {
-		if entry.apart && !closed[p] {
-			q.noticeRoute(add, p, entry, where(entry.pods))
-		}
-	}
-}
-
-// eachHostApartElsewhere visits the hosts that are closed at proxies which only other replicas know.
-func (q *Quarantine) eachHostApartElsewhere(visit func(ir.HostID, offerContent)) {
-	known := map[ir.HostID]bool{}
-	for at := range q.apart {
-		known[at.Host] = true
-	}
-	for id, o := range q.offers {
-		text, isHost := strings.CutPrefix(id.Key, hostPrefix)
-		if !isHost || !o.content.Apart {
-			continue
-		}
-		if host := ir.ParseHostID(text); !known[host] && q.hosts[host] == nil && q.tables.HostVersion(host) == o.rejected &&
-			!q.corrected(host.Table.Gateway, o.content.Causes) {
-			known[host] = true
-			visit(host, o.content)
-		}
-	}
-}
-
-// where names proxies that reject what others serve.
-func where(pods map[string]struct{}) string {
-	names := "some proxies"
-	if sorted := slices.Sorted(maps.Keys(pods)); len(sorted) > 0 {
-		names = "proxy " + strings.Join(sorted[:min(len(sorted), maxPods)], ", ")
-	}
-	return "at " + names + ", and other proxies serve this version; replace those that are outdated"
-}
-
-// maxPods is the number of proxies that a message names.
-const maxPods = 3

@@ -35,6 +35,10 @@ type ApartSubstitute struct {
 	routes       []string
 }
 
+// Beside is a route that answers errors at proxies because they reject another one, each `<kind>/<namespace>/<name>`. Without a name, that
+// is one of its namespace.
+type Beside struct{ Route, Because string }
+
 // Flat reports whether its rules are sent as a list.
 func (s ApartSubstitute) Flat() bool { return s.flat && !s.closed }
 
@@ -60,14 +64,20 @@ func (s ApartSubstitute) Routes(
 
 // insteadAt returns what proxies that reject a route get at a Gateway.
 func (q *routeEntry) insteadAt(gateway string, current route.Resolved) route.Resolved {
-	if !q.applies(current.Instead[gateway].BeyondLimit) {
+	return q.at(q.levelAt(gateway, current)).On(current, gateway)
+}
+
+// levelAt returns the level that proxies get which reject a route.
+func (q *routeEntry) levelAt(gateway string, current route.Resolved) level {
+	left := *q
+	switch {
+	case current.Instead[gateway].BeyondLimit:
 		// It answers errors, which are rejected.
-		return q.rejected.Widened().On(current, gateway)
+		left.goodRejected, left.closedRejected = true, true
+	case q.level() == lastGood && !hasNeeds(current, q.good.On(current, gateway)):
+		left.goodRejected = true
 	}
-	if instead := q.instead().On(current, gateway); hasNeeds(current, instead) {
-		return instead
-	}
-	return q.rejected.Closed().On(current, gateway)
+	return left.level()
 }
 
 // hasNeeds reports whether proxies have the clusters and secrets of a substitute: those of the route as it is.

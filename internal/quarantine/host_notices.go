@@ -2,6 +2,8 @@ package quarantine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
@@ -16,6 +18,8 @@ type hostNotices struct {
 	add func(Notice)
 	// shared are the hosts that objects above the routes report. There may be thousands, so these name one and say how many there are.
 	shared map[sharedHosts]*hostSummary
+	// above are the names of the objects that the rules of a listener share settings of.
+	above map[ir.ListenerID]string
 }
 
 // sharedHosts are hosts of a listener that are closed for the same cause at the same proxies.
@@ -23,7 +27,8 @@ type sharedHosts struct {
 	listener ir.ListenerID
 	// policies reports that the cause is in what their rules share, and alone that they have no routes.
 	policies, alone bool
-	where           string
+	// fault names the objects at fault.
+	fault, where string
 }
 
 // hostSummary is how many hosts there are, and the first by name.
@@ -34,33 +39,82 @@ type hostSummary struct {
 }
 
 func (q *Quarantine) newHostNotices(add func(Notice)) *hostNotices {
-	return &hostNotices{Quarantine: q, add: add, shared: map[sharedHosts]*hostSummary{}}
+	return &hostNotices{Quarantine: q, add: add, shared: map[sharedHosts]*hostSummary{}, above: map[ir.ListenerID]string{}}
 }
 
-// report reports a host by these routes, or by all that it has if there are none. Where says at which proxies it is closed.
-func (n *hostNotices) report(host ir.HostID, reason string, policies bool, routes []string, where string) {
-	if len(routes) == 0 {
-		routes = n.tables.HostRoutes(host)
-	}
+// report reports a host by all its routes, and returns what they say. Where says at which proxies it is closed.
+func (n *hostNotices) report(host ir.HostID, cause hostCause, where string) string {
+	routes := n.tables.HostRoutes(host)
 	listeners, _ := n.tables.Listeners.Get(nil, host.Table)
 	owner, _ := route.OwnerOf(listeners, host.Domain)
-	at := sharedHosts{ir.ListenerID{Gateway: host.Table.Gateway, Listener: owner.ID}, policies, len(routes) == 0, where}
-	summary := hostSummary{count: 1, first: host, reason: reason}
+	listener := ir.ListenerID{Gateway: host.Table.Gateway, Listener: owner.ID}
+	at := sharedHosts{
+		listener: listener, policies: cause.policies, alone: len(routes) == 0, fault: n.fault(listener, cause), where: where,
+	}
+	summary := hostSummary{count: 1, first: host, reason: cause.reason}
+	message := at.message(summary)
 	for _, key := range routes {
 		kind, own := store.SplitKindKey(key)
-		n.add(Notice{Kind: kind, Key: own, Gateway: host.Table.Gateway, Message: at.message(summary)})
+		n.add(Notice{Kind: kind, Key: own, Gateway: host.Table.Gateway, Message: message})
 	}
 	if !at.policies && !at.alone {
-		return
+		return message
 	}
 	known := n.shared[at]
 	if known == nil {
 		n.shared[at] = &summary
-		return
+		return message
 	}
 	if known.count++; host.String() < known.first.String() {
-		known.first, known.reason = host, reason
+		known.first, known.reason = host, cause.reason
 	}
+	return message
+}
+
+// fault names the objects because of which a host is closed, empty if they are not known. Of those that all rules share, it is one.
+func (n *hostNotices) fault(listener ir.ListenerID, cause hostCause) string {
+	if !cause.policies {
+		return objects(cause.routes, ", ")
+	}
+	text, known := n.above[listener]
+	if !known {
+		var all []string
+		for _, origin := range n.tables.PolicyOrigins(listener) {
+			all = append(all, origin.String())
+		}
+		if len(n.tables.filtersOf(listener)) > 0 {
+			for owner := range n.owners(listener) {
+				all = append(all, string(owner.Kind)+"/"+owner.Key)
+			}
+		}
+		slices.Sort(all)
+		text = objects(slices.Compact(all), " or ")
+		n.above[listener] = text
+	}
+	return text
+}
+
+// owners returns the object that has a listener, with the name of the listener there.
+func (n *hostNotices) owners(listener ir.ListenerID) map[gateway.ListenerOwner][]string {
+	resolved, _ := n.tables.Gateways.Get(nil, listener.Gateway)
+	return resolved.Owners(func(l gateway.Listener) bool { return l.ID == listener.Listener })
+}
+
+// maxObjects is the number of objects that a message names.
+const maxObjects = 3
+
+// objects names objects, each `<kind>/<namespace>/<name>`.
+func objects(keys []string, separator string) string {
+	var names []string
+	for _, key := range keys[:min(len(keys), maxObjects)] {
+		kind, own := store.SplitKindKey(key)
+		names = append(names, string(kind)+" "+own)
+	}
+	text := strings.Join(names, separator)
+	if more := len(keys) - maxObjects; more > 0 {
+		text += fmt.Sprintf("%s%d more", separator, more)
+	}
+	return text
 }
 
 // flush reports what objects above the routes share.
@@ -78,8 +132,7 @@ func (n *hostNotices) flush() {
 		if !filters && (!at.alone || len(origins) > 0) {
 			continue
 		}
-		resolved, _ := n.tables.Gateways.Get(nil, name)
-		for object, names := range resolved.Owners(func(l gateway.Listener) bool { return l.ID == at.listener.Listener }) {
+		for object, names := range n.owners(at.listener) {
 			n.add(Notice{Kind: object.Kind, Key: object.Key, Gateway: name, Listeners: names, Message: message})
 		}
 	}
@@ -87,12 +140,15 @@ func (n *hostNotices) flush() {
 
 // message names the first of some hosts.
 func (at sharedHosts) message(hosts hostSummary) string {
-	others := ""
+	others, because := "", ""
 	if hosts.count > 1 {
 		others = fmt.Sprintf(" and %d more", hosts.count-1)
 	}
-	return fmt.Sprintf("a proxy of Gateway %s rejected (NACK) host %s%s of listener %s: %s; all requests there are answered 500 %s",
-		at.listener.Gateway, hosts.first.Domain, others, at.listener.Listener, hosts.reason, at.where)
+	if at.fault != "" {
+		because = " because of " + at.fault
+	}
+	return fmt.Sprintf("a proxy of Gateway %s rejected (NACK) host %s%s of listener %s%s: %s; all requests there are answered 500 %s",
+		at.listener.Gateway, hosts.first.Domain, others, at.listener.Listener, because, hosts.reason, at.where)
 }
 
 // untilChanged is where a host is closed that no proxy serves.
@@ -102,7 +158,7 @@ const untilChanged = "until it changes; correct its routes, or the policies on t
 func (q *Quarantine) noticeHosts(add func(Notice)) {
 	notices := q.newHostNotices(add)
 	for host, entry := range q.hosts {
-		notices.report(host, entry.reason, entry.policies, nil, untilChanged)
+		notices.report(host, entry.cause, untilChanged)
 	}
 	notices.flush()
 }

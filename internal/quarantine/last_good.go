@@ -154,8 +154,11 @@ func (q *Quarantine) release() (retried bool) {
 			q.remove(p, entry)
 			continue
 		}
-		if !entry.apart && entry.applies(current.Instead[p.gateway].BeyondLimit) {
-			entry.served = entry.level()
+		switch {
+		case entry.apart:
+			entry.served, entry.sent = entry.levelAt(p.gateway, current), true
+		case entry.applies(current.Instead[p.gateway].BeyondLimit):
+			entry.served, entry.sent = entry.level(), true
 		}
 	}
 	retried = q.releaseFilters() || retried

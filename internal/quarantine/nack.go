@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -47,6 +48,9 @@ func (r NACK) byRoute() map[string][]string {
 	}
 	return rules
 }
+
+// routes returns the routes that have rejected rules, sorted.
+func (r NACK) routes() []string { return slices.Sorted(maps.Keys(r.byRoute())) }
 
 // Report is what proxies say about what they reject.
 type Report struct {

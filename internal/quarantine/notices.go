@@ -50,25 +50,21 @@ func (q *Quarantine) Resources() map[NACK]Report { return maps.Clone(q.resources
 func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry, where string) {
 	kind, key := store.SplitKindKey(p.route)
 	current, _ := q.tables.Routes.Get(nil, p.route)
-	generation := current.Outcome.Generation
-	origins := entry.rejected.Origins(entry.rules)
-	for _, id := range current.Listeners() {
-		if id.Gateway == p.gateway {
-			origins = append(origins, q.tables.PolicyOrigins(id)...)
-		}
+	generation, present := current.Outcome.Generation, entry.level()
+	if entry.apart {
+		present = entry.levelAt(p.gateway, current)
 	}
-	slices.SortFunc(origins, ir.ObjectRef.Compare)
-	origins = slices.Compact(origins)
-	elsewhere := entry.level() == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
+	origins := q.origins(p, entry)
+	elsewhere := present == lastGood && entry.good.Outcome.Generation == generation && len(origins) > 0
 	instead := "its requests are answered 500 until the route changes"
 	switch {
 	case elsewhere:
 		instead = "what was served before still is, until it changes"
-	case entry.level() == lastGood:
+	case present == lastGood:
 		instead = fmt.Sprintf("generation %d is served instead, until the route changes", entry.good.Outcome.Generation)
-	case entry.level() == widened:
+	case present == widened:
 		instead = "its requests, and all that begin alike, are answered 500 until the route changes"
-	case entry.level() == closedHostnames:
+	case present == closedHostnames:
 		instead = "all requests for its hostnames that no route of another namespace takes are answered 500 until the route changes"
 	}
 	if where != "" {
@@ -78,13 +74,26 @@ func (q *Quarantine) noticeRoute(add func(Notice), p place, entry *routeEntry, w
 		add(Notice{Kind: kind, Key: key, Gateway: p.gateway, Message: fmt.Sprintf(
 			"a proxy of Gateway %s rejected (NACK) generation %d: %s; %s", p.gateway, generation, entry.reason, instead)})
 	}
-	if entry.level() == lastGood && !elsewhere {
+	if present == lastGood && !elsewhere {
 		return
 	}
 	for _, origin := range origins {
 		add(Notice{Kind: store.Kind(origin.Kind), Key: origin.Name.String(), Gateway: p.gateway, Message: fmt.Sprintf(
 			"a proxy of Gateway %s rejected (NACK) what %s %s has from it: %s; %s", p.gateway, kind, key, entry.reason, instead)})
 	}
+}
+
+// origins returns the objects that rejected rules of a route have settings from, sorted.
+func (q *Quarantine) origins(p place, entry *routeEntry) []ir.ObjectRef {
+	current, _ := q.tables.Routes.Get(nil, p.route)
+	origins := entry.rejected.Origins(entry.rules)
+	for _, id := range current.Listeners() {
+		if id.Gateway == p.gateway {
+			origins = append(origins, q.tables.PolicyOrigins(id)...)
+		}
+	}
+	slices.SortFunc(origins, ir.ObjectRef.Compare)
+	return slices.Compact(origins)
 }
 
 // Size is how much a Quarantine holds.

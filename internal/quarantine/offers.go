@@ -51,10 +51,12 @@ type offerContent struct {
 	Rules  []string `json:"rules,omitempty"`
 	Reason string   `json:"reason"`
 	// Limited is set for a route whose good version is not served, because its Gateway has too many in quarantine, and Apart for a route or
-	// host that is replaced only at the proxies that reject it. Policies is set for a host that is rejected for what its rules share.
+	// host that is replaced only at the proxies that reject it. Policies is set for a host that is rejected for what its rules share, and
+	// AtFault has the routes because of which it is, as `<kind>/<namespace>/<name>`.
 	Limited  bool            `json:"limited,omitempty"`
 	Apart    bool            `json:"apart,omitempty"`
 	Policies bool            `json:"policies,omitempty"`
+	AtFault  []string        `json:"atFault,omitempty"`
 	Good     json.RawMessage `json:"good,omitempty"`
 	Causes   causes          `json:"causes,omitempty"`
 }
@@ -81,6 +83,8 @@ func (o Offer) With(other Offer) Offer {
 	o.widenedRejected = o.widenedRejected || other.widenedRejected
 	o.content.Limited, o.content.Apart = o.content.Limited || other.content.Limited, o.content.Apart && other.content.Apart
 	o.content.Causes, o.adopted = other.content.Causes, nil
+	o.content.Rules, o.content.Reason = other.content.Rules, other.content.Reason
+	o.content.Policies, o.content.AtFault = other.content.Policies, other.content.AtFault
 	if o.content.better(other.content.Good) {
 		o.content.Good = other.content.Good
 	}
@@ -160,21 +164,27 @@ func (q *Quarantine) Offer() {
 // offerHosts offers the hosts that are closed.
 func (q *Quarantine) offerHosts() {
 	for at, entry := range q.apart {
-		if entry.closed && len(entry.routes) == 0 && !entry.offered && q.hosts[at.Host] == nil {
-			entry.offered = true
-			q.publish(hostKey(at.Host), entry.version, offerContent{
-				Floor: closed, Reason: entry.Reason, Policies: entry.policies, Apart: true, Causes: entry.causes,
-			})
+		if entry.closed && !entry.offered && q.hosts[at.Host] == nil {
+			entry.offered, entry.shown = true, true
+			q.publishHost(at.Host, entry.version, entry.cause, offerContent{Apart: true, Causes: entry.causes})
 		}
 	}
 	for host, entry := range q.hosts {
 		if !entry.offered {
 			entry.offered = true
-			q.publish(hostKey(host), entry.rejected, offerContent{
-				Floor: closed, Reason: entry.reason, Policies: entry.policies, Causes: entry.causes,
-			})
+			q.publishHost(host, entry.rejected, entry.cause, offerContent{Causes: entry.causes})
 		}
 	}
+}
+
+func (q *Quarantine) publishHost(host ir.HostID, rejected string, cause hostCause, content offerContent) {
+	content.Floor, content.Reason, content.Policies, content.AtFault = closed, cause.reason, cause.policies, cause.routes
+	q.publish(hostKey(host), rejected, content)
+}
+
+// cause is why a host is closed.
+func (c offerContent) cause() hostCause {
+	return hostCause{reason: c.Reason, policies: c.Policies, routes: c.AtFault}
 }
 
 func (q *Quarantine) publish(key, rejected string, content offerContent) {
@@ -263,13 +273,14 @@ func (q *Quarantine) adoptHost(host ir.HostID, o Offer) bool {
 		q.corrected(host.Table.Gateway, o.content.Causes) {
 		return false
 	}
-	return q.closeHost(host, &hostEntry{
-		rejected: o.rejected, reason: o.content.Reason, policies: o.content.Policies, causes: o.content.Causes,
-	})
+	return q.closeHost(host, &hostEntry{rejected: o.rejected, cause: o.content.cause(), causes: o.content.Causes})
 }
 
-// takeLevels takes over the levels that are rejected at some replica.
+// takeLevels takes over the levels that are rejected at some replica, and the reason if only other replicas know the proxies.
 func (q *routeEntry) takeLevels(o Offer) {
+	if q.apart && len(q.pods) == 0 {
+		q.rules, q.reason = o.content.Rules, o.content.Reason
+	}
 	q.goodRejected, q.closedRejected = q.goodRejected || o.goodRejected, q.closedRejected || o.closedRejected
 	q.widenedRejected = q.widenedRejected || o.widenedRejected
 }

@@ -131,7 +131,8 @@ func (q *Quarantine) Update(changes []xds.Change) {
 	q.releaseResources()
 	retried := q.release()
 	q.releaseApart()
-	if adopted, closed := q.adopt(), q.closeUnreplaced(); retried || adopted || closed {
+	adopted, closed, settled := q.adopt(), q.closeUnreplaced(), q.settleApart()
+	if retried || adopted || closed || settled {
 		// What the stages read has changed.
 		q.again()
 	}
@@ -166,7 +167,7 @@ func (q *Quarantine) allGone(group xds.GroupID, pods map[string]struct{}) bool {
 // rejectHost takes in a NACK of a virtual host, unless the host has another version by now, or other proxies.
 func (q *Quarantine) rejectHost(r NACK, report Report) {
 	host, gateway := r.host(), ir.ParseTableID(r.Table).Gateway
-	if q.rejectInstead(r) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, gateway) ||
+	if q.rejectInstead(r, report) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, gateway) ||
 		q.corrected(gateway, causesOf(r)) || q.keepApart(r, report) {
 		return
 	}
@@ -181,13 +182,15 @@ func (q *Quarantine) rejectHost(r NACK, report Report) {
 			return
 		}
 		byRoute := r.byRoute()
-		for _, key := range slices.Sorted(maps.Keys(byRoute)) {
+		for _, key := range r.routes() {
 			q.rejectRoute(place{key, gateway}, byRoute[key], report.Reason, causesOf(r))
 		}
 	}
-	entry := &hostEntry{rejected: r.Version, reason: report.Reason, policies: r.Filters, causes: causesOf(r)}
+	entry := &hostEntry{
+		rejected: r.Version, cause: hostCause{reason: report.Reason, policies: r.Filters, routes: r.routes()}, causes: causesOf(r),
+	}
 	if before := q.unreplaced[host]; before != nil {
-		entry.policies, entry.causes = entry.policies || before.policies, entry.causes.with(before.causes)
+		entry.cause, entry.causes = entry.cause.with(before.cause), entry.causes.with(before.causes)
 	}
 	q.unreplaced[host] = entry
 }

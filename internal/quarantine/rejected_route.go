@@ -37,10 +37,10 @@ type routeEntry struct {
 	limited, apart bool
 	// beyond is set if proxies rejected the errors that a route beyond a limit answers. It is tried as it is when there is room for it.
 	beyond bool
-	// served is the level that proxies were sent last; offered is set if other replicas know the entry as it is.
-	served  level
-	offered bool
-	causes  causes
+	// served is the level that proxies were sent last, if sent is set; offered is set if other replicas know the entry as it is.
+	served        level
+	sent, offered bool
+	causes        causes
 	// pods are the proxies of a group that reject a route which is apart, none if only another replica knows them.
 	group  xds.GroupID
 	pods   map[string]struct{}
@@ -69,9 +69,9 @@ func (q *routeEntry) level() level {
 // rejectErrors records that proxies reject the errors that a route beyond a limit answers.
 func (q *routeEntry) rejectErrors() { q.beyond, q.goodRejected, q.closedRejected = true, true, true }
 
-// rejectLevel records that proxies reject the present level too.
-func (q *routeEntry) rejectLevel() {
-	switch q.level() {
+// rejectLevel records that proxies reject a level too.
+func (q *routeEntry) rejectLevel(l level) {
+	switch l {
 	case lastGood:
 		q.goodRejected = true
 	case closed:
@@ -84,8 +84,9 @@ func (q *routeEntry) rejectLevel() {
 	}
 }
 
-func (q *routeEntry) instead() route.Resolved {
-	switch q.level() {
+// at returns what a level serves.
+func (q *routeEntry) at(l level) route.Resolved {
+	switch l {
 	case lastGood:
 		return q.good.InsteadOf(q.rejected)
 	case closed:
@@ -158,7 +159,7 @@ func (q *Quarantine) rejectRoute(p place, rules []string, reason string, because
 			known.rejectErrors()
 			q.setRoutes(p.route)
 		case replaced && known.level() == known.served:
-			known.rejectLevel()
+			known.rejectLevel(known.level())
 			q.setRoutes(p.route)
 		}
 		return

@@ -23,6 +23,8 @@ type Tables struct {
 	HostVersion, ClosedVersion func(ir.HostID) string
 	// InsteadVersion returns the version that proxies get instead of a host that they reject and others serve, empty if there is none.
 	InsteadVersion func(GroupHost) string
+	// Beside returns the routes that answer errors there because of others.
+	Beside func(GroupHost) []Beside
 	// Serves reports whether the proxies of a group serve a Gateway.
 	Serves func(group xds.GroupID, gateway string) bool
 	// HeaderVersion returns the version of a route table without its virtual hosts, empty if there is none.
@@ -78,7 +80,7 @@ func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
 	for gateway, q := range s {
 		beyond := r.Instead[gateway].BeyondLimit
 		if !q.apart && r.SameRules(q.rejected) && slices.Contains(r.Gateways(), gateway) && q.applies(beyond) {
-			instead := q.instead().On(r, gateway)
+			instead := q.at(q.level()).On(r, gateway)
 			instead.BeyondLimit = beyond
 			r = r.With(gateway, instead)
 		}

@@ -25,7 +25,8 @@ const rejected = 257
 
 // TestCase59ManyRoutesRejected adds a proxy to a fleet that rejects many routes, each on a host of its own. Each reports it in Envoy's
 // words. That proxy answers errors for them, the other one serves them, and every other route becomes programmed as before, also after a
-// new proxy of this kind has started. When those proxies are gone, the routes are programmed, though nothing else changes.
+// new proxy of this kind has started. A route of another namespace on the host of such a route stays programmed, and is served at that
+// proxy too. When those proxies are gone, the routes are programmed, though nothing else changes.
 func TestCase59ManyRoutesRejected(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
@@ -49,6 +50,8 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 	w.waitEach(t, strict, http.StatusInternalServerError)
 	w.waitEach(t, current, http.StatusOK)
 	c.note("each answers 500 at that proxy, and 200 at the other")
+	w.checkNeighbour(t, current, strict)
+	c.note("what begins as an expression does answers 500 there, and the route of another namespace on that host 200")
 
 	fresh := w.strictProxy(t, "fresh")
 	w.waitEach(t, fresh, http.StatusInternalServerError)
@@ -80,6 +83,56 @@ func TestCase59ManyRoutesRejected(t *testing.T) {
 	w.waitEach(t, current, http.StatusOK)
 	c.note("corrected: each answers 200 at every proxy")
 	c.load(run.Stop())
+}
+
+// checkNeighbour creates a route that a proxy rejects, on a host of another namespace. The proxy answers errors for what begins as its
+// expression does. All else goes on, and reports nothing.
+func (w *fixture) checkNeighbour(t *testing.T, current, strict *corev1.Pod) {
+	t.Helper()
+	const host = "neighbour.example.com"
+	w.editGateway(t, gatewayName, func(gateway *gwv1.Gateway) {
+		gateway.Spec.Listeners[0].AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{From: new(gwv1.NamespacesFromAll)}}
+	})
+	neighbour := live.New(t)
+	neighbour.Echo(t, serviceName, 1)
+	neighbour.EchoService(t, serviceName)
+	theirs := live.HTTPRoute("theirs", gatewayName, host, serviceName)
+	theirs.Spec.ParentRefs[0].Namespace = new(gwv1.Namespace(w.Namespace))
+	neighbour.Make(t, theirs)
+	for _, proxy := range []*corev1.Pod{current, strict} {
+		w.waitStatus(t, proxy.Status.PodIP, host, "/", http.StatusOK)
+	}
+	if err := w.awaitProgrammed(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+
+	ours := live.HTTPRoute("ours", gatewayName, host, serviceName)
+	matchPath(ours, "/only/[a-z]{500}")
+	w.Make(t, ours)
+	goesOn := func(ctx context.Context) {
+		if _, err := w.Request(ctx, strict.Status.PodIP, host); err != nil {
+			t.Errorf("at the proxy that rejects another route of the host: %v", err)
+		}
+		if status, _, message, err := w.conditionOf(ctx, theirs, programmed); err != nil || status != "True" {
+			t.Errorf("the route of the other namespace: %s is %s: %s, %v", programmed, status, message, err)
+		}
+	}
+	live.Eventually(t, time.Minute, 100*time.Millisecond, func(ctx context.Context) error {
+		goesOn(ctx)
+		_, _, message, err := w.conditionOf(ctx, ours, programmed)
+		if err == nil && !strings.Contains(message, "all that begin alike, are answered 500") {
+			err = fmt.Errorf("the route reports %q", message)
+		}
+		return err
+	})
+	for _, path := range []string{"/only/x", "/only/" + strings.Repeat("x", 500)} {
+		w.waitStatus(t, strict.Status.PodIP, host, path, http.StatusInternalServerError)
+		w.waitStatus(t, current.Status.PodIP, host, path, http.StatusOK)
+	}
+	for range 20 {
+		goesOn(t.Context())
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func rejectedName(i int) string { return fmt.Sprintf("rejected-%03d", i) }

@@ -67,7 +67,7 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 		t.Errorf("proxies get something instead of %q", proxies.hosts)
 	}
 	want := "refuse HTTPRoute infra/a []: a proxy of Gateway infra/web rejected (NACK) generation 2: no such thing; generation 1 is served " +
-		"instead, until the route changes at proxy a, and other proxies serve this version; replace those that are outdated"
+		"instead, until the route changes at proxy a, and proxies that accept this version serve it; replace those that are outdated"
 	if !slices.Equal(l.said, []string{want}) {
 		t.Errorf("said %q", l.said)
 	}
@@ -97,39 +97,49 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 	}
 }
 
-// TestANACKWaitsForTheAnswersOfOtherProxies has one proxy reject a route before another one has answered.
+// TestANACKWaitsForTheAnswersOfOtherProxies has one proxy reject a route before another one has answered, which takes it later, rejects it
+// later, or answers nothing.
 func TestANACKWaitsForTheAnswersOfOtherProxies(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ cluster, takes bool }{{}, {takes: true}, {cluster: true}, {cluster: true, takes: true}} {
-		synctest.Test(t, func(t *testing.T) {
-			takes := test.takes
-			l := &recorder{live: true, ready: map[string]bool{"a": true}}
-			p := l.plane(t)
-			put(t, p, routeFor("a", 1, "a.example", "/new"))
-			p.config.step()
-			before := hostVersion(p, "a.example")
-			l.live, l.unanswered = false, 1
-			nackDomain(p, "a.example", func(r *xds.NACK) {
-				if r.Routes = []string{"HTTPRoute/infra/a/0/0"}; test.cluster {
-					r.Cluster = clusterOf(t, p, "v1")
+	const takes, rejects, silent = "takes it", "rejects it", "answers nothing"
+	for _, cluster := range []bool{false, true} {
+		for _, other := range []string{takes, rejects, silent} {
+			synctest.Test(t, func(t *testing.T) {
+				l := &recorder{live: true}
+				p := l.plane(t)
+				put(t, p, routeFor("a", 1, "a.example", "/new"))
+				p.config.step()
+				before := hostVersion(p, "a.example")
+				nack := func(pod string) {
+					nackDomainBy(p, pod, "a.example", func(r *xds.NACK) {
+						if r.Routes = []string{"HTTPRoute/infra/a/0/0"}; cluster {
+							r.Cluster = clusterOf(t, p, "v1")
+						}
+					})
+					p.config.step()
 				}
-			})
-			p.config.step()
-			if test.cluster {
-				// The other proxy may have to warm it.
+				l.live, l.unanswered = false, 1
+				nack("a")
+				// The other proxy may be busy, or have to warm the cluster.
 				time.Sleep(15 * time.Second)
 				p.config.step()
-			}
-			if got := hostVersion(p, "a.example"); got != before {
-				t.Fatalf("the host has version %s before the other proxy has answered", got)
-			}
-			l.acked = takes
-			time.Sleep(6 * time.Second)
-			p.config.step()
-			if replaced := hostVersion(p, "a.example") != before; replaced == takes {
-				t.Errorf("the other proxy takes the route: %t; it is replaced for all: %t", takes, replaced)
-			}
-		})
+				if got := hostVersion(p, "a.example"); got != before {
+					t.Errorf("the host has version %s before the other proxy has answered", got)
+				}
+				switch other {
+				case takes:
+					l.acked = true
+				case rejects:
+					l.unanswered = 0
+					nack("b")
+				}
+				time.Sleep(6 * time.Second)
+				p.config.step()
+				if replaced := hostVersion(p, "a.example") != before; replaced == (other == takes) {
+					t.Errorf("cluster %t, the other proxy %s: the route is replaced for all: %t", cluster, other, replaced)
+				}
+			})
+		}
 	}
 }
 
@@ -158,7 +168,7 @@ func TestARouteReportsProxiesOfOtherReplicas(t *testing.T) {
 	p.Offered("other", key, elsewhere.quarantine.RejectedDigest("HTTPRoute/infra/a", "infra/web"), there.offers[key])
 	p.config.step()
 	l.recorded(t, "refuse HTTPRoute infra/a []: a proxy of Gateway infra/web rejected (NACK) generation 1: no such thing; its requests are "+
-		"answered 500 until the route changes at some proxies, and other proxies serve this version; replace those that are outdated")
+		"answered 500 until the route changes at some proxies, and proxies that accept this version serve it; replace those that are outdated")
 	if got := hostVersion(p, "a.example"); got != before {
 		t.Errorf("the host has version %s", got)
 	}

@@ -24,10 +24,15 @@ spec:
 
 // nackDomain has a proxy of Gateway infra/web reject a host as it is now.
 func nackDomain(p *Pipeline, domain string, change func(*xds.NACK)) {
+	nackDomainBy(p, "a", domain, change)
+}
+
+// nackDomainBy has a proxy do that.
+func nackDomainBy(p *Pipeline, pod, domain string, change func(*xds.NACK)) {
 	current, _ := p.graph.virtualHosts.Get(nil, ir.ParseTableID("infra/web/80").Host(domain))
 	r := xds.NACK{Type: xds.VirtualHost, Table: "infra/web/80", Name: domain, Version: version(current.resource), Reason: "no such thing"}
 	change(&r)
-	p.NACKed(xds.Identity{Group: ownGroup("infra/web"), Pod: "a"}, r)
+	p.NACKed(xds.Identity{Group: ownGroup("infra/web"), Pod: pod}, r)
 }
 
 // hostVersion is the version of a host, and "closed" if it answers 500 to all requests.

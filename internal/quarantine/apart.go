@@ -91,9 +91,8 @@ func (q *Quarantine) acked(at GroupHost, but map[string]struct{}) (acked, ready 
 
 const (
 	// answerWait is how long a NACK waits for the answers of other proxies: one that comes first does not take a version from all of them.
-	answerWait = time.Second
-	// warmWait is the same for a NACK because of a cluster: others may have to warm it. The proxy keeps what it has for longer than that.
-	warmWait = 20 * time.Second
+	// Others may be busy, or have to warm a cluster. The proxy keeps what it has for longer than that.
+	answerWait = 20 * time.Second
 	// answerPoll is how often these are looked at.
 	answerPoll = 50 * time.Millisecond
 )
@@ -106,11 +105,7 @@ func (q *Quarantine) accepted(r NACK, at GroupHost, but map[string]struct{}) (ac
 	}
 	until, known := q.answerUntil[r]
 	if !known {
-		wait := answerWait
-		if r.Cluster.Name != "" {
-			wait = warmWait
-		}
-		until = time.Now().Add(wait)
+		until = time.Now().Add(answerWait)
 		q.answerUntil[r] = until
 	}
 	return false, time.Now().Before(until)

@@ -128,7 +128,7 @@ func where(pods map[string]struct{}) string {
 	if sorted := slices.Sorted(maps.Keys(pods)); len(sorted) > 0 {
 		names = "proxy " + strings.Join(sorted[:min(len(sorted), maxPods)], ", ")
 	}
-	return "at " + names + ", and other proxies serve this version; replace those that are outdated"
+	return "at " + names + ", and proxies that accept this version serve it; replace those that are outdated"
 }
 
 // maxPods is the number of proxies that a message names.

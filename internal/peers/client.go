@@ -20,6 +20,9 @@ const (
 	retryPause = time.Second
 	// recheckPause is the interval of checks whether this replica has come to want a version that a proxy of another replica rejects.
 	recheckPause = time.Second
+	// maxResponse is the maximum size of a response. The first one has all that a replica publishes: [maxOffers], and what its proxies have
+	// rejected.
+	maxResponse = 512 << 20
 )
 
 // Listener receives the state of other replicas' proxies. Replicas are identified by their addresses.
@@ -161,7 +164,8 @@ func (c *Client) open(ctx context.Context, address string) (Stream, func(), erro
 		return nil, nil, err
 	}
 	closeConnection := func() { _ = connection.Close() }
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx,
+		grpc.MaxCallRecvMsgSize(maxResponse))
 	if err != nil {
 		closeConnection()
 		return nil, nil, err

@@ -140,7 +140,7 @@ func detailsOf(r xds.NACK) string {
 // offerNode is the node id of a message about a quarantined route. Other messages have the pod of a proxy there.
 const offerNode = "quarantine"
 
-// offer is the substitute that a replica serves for a quarantined route.
+// offer is the substitute that a replica serves for a quarantined route. It may have secrets, so it is in no log.
 type offer struct {
 	key, rejected string
 	instead       []byte

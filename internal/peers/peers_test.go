@@ -124,3 +124,48 @@ func TestAReplicaLearnsWhatTheProxiesOfAnotherHoldAndRefuse(t *testing.T) {
 		j.expect(t, "left")
 	})
 }
+
+// TestAReplicaReadsAllOffersOfAnother has a replica start while another one offers much. All of it comes in one message.
+func TestAReplicaReadsAllOffersOfAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		server := peers.NewServer(log)
+		const count, size = 8, 1 << 20
+		for i := range count {
+			server.Offer(fmt.Sprint(i), "v", make([]byte, size))
+		}
+		listener := bufconn.Listen(64 << 10)
+		calls := grpc.NewServer()
+		discoveryv3.RegisterAggregatedDiscoveryServiceServer(calls, replica{server: server})
+		go func() { _ = calls.Serve(listener) }()
+		t.Cleanup(calls.Stop)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go server.Run(ctx)
+		synctest.Wait()
+
+		offered := make(chan int, count)
+		c := peers.NewClient(peers.Options{
+			Dial: func(address string) (*grpc.ClientConn, error) {
+				return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+			},
+			Listener: make(journal, 100), Log: log, Node: "me",
+			Wants:   func(xds.GroupID, xds.NACK) bool { return false },
+			Offered: func(_, _, _ string, instead []byte) { offered <- len(instead) },
+		})
+		go c.Run(ctx)
+		c.Follow([]string{"peer"})
+		for i := range count {
+			select {
+			case got := <-offered:
+				if got != size {
+					t.Fatalf("an offer has %d bytes", got)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%d of %d offers have come", i, count)
+			}
+		}
+	})
+}

@@ -35,7 +35,7 @@ func (g *Guard) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q says nothing about a setting", text)
 }
 
-// Sensitive is a secret that has to be part of a resource. It is in no dump and no log.
+// Sensitive is a secret that has to be part of a resource. It is in no dump and no log. Only [EncodeForReplicas] reveals it.
 type Sensitive string
 
 const redacted = "(redacted)"
@@ -226,7 +226,7 @@ func (p *RequestPolicy) Protection() *RequestPolicy {
 	}
 	own := &RequestPolicy{
 		CSRF: p.CSRF, JWT: p.JWT, OIDC: p.OIDC, BasicAuth: p.BasicAuth, APIKeyAuth: p.APIKeyAuth,
-		Authorization: p.Authorization, FailClosed: p.FailClosed, Auth: p.Auth,
+		Authorization: asWritten(p.Authorization), FailClosed: p.FailClosed, Auth: p.Auth,
 	}
 	if p.RateLimit != nil {
 		own.RateLimit = &LocalRateLimit{}
@@ -241,6 +241,25 @@ func (p *RequestPolicy) Protection() *RequestPolicy {
 		return nil
 	}
 	return own
+}
+
+// asWritten are the rules with the texts of CEL conditions alone. What these are read as may differ between releases, whose replicas
+// compare their rules.
+func asWritten(list []Authorization) []Authorization {
+	hasCEL := func(r AuthorizationRule) bool { return r.CEL != nil }
+	if !slices.ContainsFunc(list, func(a Authorization) bool { return slices.ContainsFunc(a.Rules, hasCEL) }) {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Rules = slices.Clone(list[i].Rules)
+		for j := range list[i].Rules {
+			if rule := &list[i].Rules[j]; rule.CEL != nil {
+				rule.CEL = &CEL{Text: rule.CEL.Text}
+			}
+		}
+	}
+	return list
 }
 
 // HasSecrets says whether routes with the settings have secrets in them, or need some beside listeners and clusters.

@@ -3,8 +3,6 @@ package quarantine
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -152,7 +150,7 @@ func (q *Quarantine) Offer() {
 		content := offerContent{Reason: entry.reason, Causes: entry.causes}
 		switch {
 		case entry.good:
-			content.Good, _ = json.Marshal(entry.instead)
+			content.Good, _ = ir.EncodeForReplicas(entry.instead)
 		case entry.closed:
 			content.Floor = closed
 		}
@@ -306,13 +304,13 @@ func (q *Quarantine) adoptFilters(listener ir.ListenerID, o Offer) bool {
 		entry, changed = q.filters[listener], true
 	}
 	entry.causes = entry.causes.with(o.content.Causes)
-	own, _ := json.Marshal(entry.instead)
+	own, _ := ir.EncodeForReplicas(entry.instead)
 	var theirs []ir.ListenerFilter
 	switch {
 	case entry.closed:
 	case o.content.Floor == closed:
 		entry.instead, entry.good, entry.closed, changed = []ir.ListenerFilter{{}}, false, true, true
-	case json.Unmarshal(o.content.Good, &theirs) == nil && replacesFilters(listener, theirs,
+	case ir.DecodeFromReplica(o.content.Good, &theirs) == nil && replacesFilters(listener, theirs,
 		rejected) && (!entry.good || bytes.Compare(o.content.Good, own) > 0):
 		entry.instead, entry.good, changed = theirs, true, true
 		q.lastGoodFilters[listener] = theirs
@@ -356,9 +354,5 @@ func (q *Quarantine) awaitOffer(p place) bool {
 	return time.Now().Before(until)
 }
 
-// digestOf is the same on every replica.
-func digestOf(rejected any) string {
-	text, _ := json.Marshal(rejected)
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
+// digestOf is the same on every replica. Only replicas may see it, see [ir.DigestWithSecrets].
+func digestOf(rejected any) string { return ir.DigestWithSecrets(rejected) }

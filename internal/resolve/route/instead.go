@@ -1,7 +1,6 @@
 package route
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -264,9 +263,9 @@ func (r Resolved) Origins(names []string) []ir.ObjectRef {
 	return slices.Compact(origins)
 }
 
-// Encode gives the same bytes for the same part of a route.
+// Encode encodes a part of a route for other replicas, with its secrets; see [ir.EncodeForReplicas].
 func (r Resolved) Encode() ([]byte, error) {
-	text, err := json.Marshal(r)
+	text, err := ir.EncodeForReplicas(r)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s %s: %w", r.Kind, r.Name, err)
 	}
@@ -276,7 +275,7 @@ func (r Resolved) Encode() ([]byte, error) {
 // Decode is the inverse of Encode.
 func Decode(text []byte) (Resolved, error) {
 	var r Resolved
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := ir.DecodeFromReplica(text, &r); err != nil {
 		return Resolved{}, fmt.Errorf("decode a route: %w", err)
 	}
 	for i := range r.Rules {

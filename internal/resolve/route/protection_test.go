@@ -20,6 +20,11 @@ func TestNoEarlierVersionIsServedWithoutALaterPolicy(t *testing.T) {
 	jwt := &ir.RequestPolicy{JWT: &ir.JWT{Policy: ir.Name{Namespace: "a", Name: "p"}}}
 	filter := &ir.RequestPolicy{Auth: &ir.ExternalAuth{PathPrefix: "/x"}}
 	policy := &ir.RequestPolicy{Auth: filter.Auth, Origins: []ir.Origin{{Setting: "extAuth"}}}
+	condition := func(text string, expr byte) *ir.RequestPolicy {
+		return &ir.RequestPolicy{Authorization: []ir.Authorization{{
+			Rules: []ir.AuthorizationRule{{Name: "r", CEL: &ir.CEL{Text: text, Expr: []byte{expr}}}},
+		}}}
+	}
 	for name, c := range map[string]struct {
 		good, refused *ir.RequestPolicy
 		want          bool
@@ -34,7 +39,12 @@ func TestNoEarlierVersionIsServedWithoutALaterPolicy(t *testing.T) {
 		"the same filter":              {filter, filter, true},
 		"the same of a policy":         {nil, policy, false},
 		"a limit that came later":      {nil, &ir.RequestPolicy{RateLimit: &ir.LocalRateLimit{}}, false},
-		"a policy that is broken":      {jwt, &ir.RequestPolicy{FailClosed: true}, false},
+		"a condition, read otherwise":  {condition("true", 1), condition("true", 2), true},
+		"another condition":            {condition("true", 1), condition("false", 1), false},
+		"another password": {
+			&ir.RequestPolicy{BasicAuth: &ir.BasicAuth{Users: "a"}}, &ir.RequestPolicy{BasicAuth: &ir.BasicAuth{Users: "b"}}, false,
+		},
+		"a policy that is broken": {jwt, &ir.RequestPolicy{FailClosed: true}, false},
 	} {
 		if got := version("/good", c.good).Replaces(version("/refused", c.refused)); got != c.want {
 			t.Errorf("%s: the earlier version is served: %t", name, got)

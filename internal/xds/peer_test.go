@@ -6,6 +6,8 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -34,6 +36,31 @@ func TestAPeerSeesWhatIsForPeersAndNothingElse(t *testing.T) {
 				p.send(tt.request)
 				if _, err := p.stream.Recv(); status.Code(err) != tt.want {
 					t.Errorf("got %v, want %s", err, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAProxySeesNothingThatIsForPeers has a proxy ask for what replicas tell each other. They hand secrets of routes to each other.
+func TestAProxySeesNothingThatIsForPeers(t *testing.T) {
+	t.Parallel()
+	for name, names := range map[string][]string{"all of it": nil, "by a wildcard": {"*"}, "by its name": {"quarantine|HTTPRoute/a/b@a/web"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := start(t, options{prepare: func(s *xds.Server) {
+					offers := cachev3.NewLinearCache(peerURL)
+					if err := offers.UpdateResource("quarantine|HTTPRoute/a/b@a/web", &statusv3.ClientConfig{}); err != nil {
+						t.Error(err)
+					}
+					s.ServePeers(offers, peerURL)
+				}}).connectWithoutReading(group)
+				p.send(&discoveryv3.DeltaDiscoveryRequest{
+					TypeUrl: peerURL, Node: &corev3.Node{Id: pod, Cluster: group.String()}, ResourceNamesSubscribe: names,
+				})
+				if response, err := p.stream.Recv(); status.Code(err) != codes.InvalidArgument {
+					t.Errorf("got %v, %v", response, err)
 				}
 			})
 		})

@@ -195,3 +195,38 @@ func TestEveryStageHasANotice(t *testing.T) {
 		}
 	}
 }
+
+// TestAPanicBringsNoSecretBack has a Secret change, and the stage of its route panic. Who knows only the old value must not pass.
+func TestAPanicBringsNoSecretBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range secretSettings {
+		if c.other == "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, armed := &recorder{live: true, offers: map[string][]byte{}}, false
+			out := discardAll()
+			out.Statuses, out.Convergence, out.Peers = l, l, l
+			p := New(out, prometheus.NewRegistry(), WithFault(func(stage, key string) {
+				if armed && stage == stageRoute && strings.Contains(key, "infra/r") {
+					panic("made to")
+				}
+			}))
+			put(t, p, base+`
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---`+withSecret(c.settings, c.secret)+"---"+aRoute(1, "/good"))
+			p.Start()
+			l.serves(t, p, "infra/web", "/good")
+			armed = true
+			put(t, p, strings.Replace(withSecret(c.settings, c.secret), "policy-data: \"\"}", "policy-data: \"\", a: b}", 1))
+			p.config.step()
+			l.serves(t, p, "infra/web", "/good")
+			put(t, p, withSecret(c.settings, c.other))
+			p.config.step()
+			l.serves(t, p, "infra/web", "/good 500")
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -24,10 +23,8 @@ func (in Inputs) guardsOf(v *store.View, route requestRoute) uint64 {
 		return 0
 	}
 	digest := fnv.New64a()
-	add := func(value any) {
-		text, err := json.Marshal(value)
-		_, _ = fmt.Fprintln(digest, string(text), err)
-	}
+	// A version with a password that is no longer valid guards otherwise.
+	add := func(value any) { _, _ = fmt.Fprintln(digest, ir.DigestWithSecrets(value)) }
 	add(route.common)
 	add(route.hostnames)
 	for _, rule := range route.rules {

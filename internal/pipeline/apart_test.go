@@ -97,6 +97,23 @@ spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol
 	}
 }
 
+// TestARouteSaysThatAProxyHasNoClustersOfItsGoodVersion has one proxy reject a version that leads to another backend than the good one.
+// Proxies have the clusters of the present version alone.
+func TestARouteSaysThatAProxyHasNoClustersOfItsGoodVersion(t *testing.T) {
+	t.Parallel()
+	l, proxies := &recorder{live: true, ready: map[string]bool{"a": true}}, &insteads{Cache: xds.NewCache()}
+	p := l.planeOf(t, proxies)
+	put(t, p, aRoute(1, "/good"))
+	p.config.step()
+	put(t, p, strings.Replace(aRoute(2, "/bad"), "name: v1", "name: v2", 1))
+	p.config.step()
+	l.said, l.live, l.acked = nil, false, true
+	nackDomain(p, "*", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/r/0/0"} })
+	p.config.step()
+	l.recorded(t, "refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 2: no such thing; its requests are "+
+		"answered 500 until the route changes at proxy a, and proxies that accept this version serve it; replace those that are outdated")
+}
+
 // TestANACKWaitsForTheAnswersOfOtherProxies has one proxy reject a route before another one has answered, which takes it later, rejects it
 // later, or answers nothing.
 func TestANACKWaitsForTheAnswersOfOtherProxies(t *testing.T) {

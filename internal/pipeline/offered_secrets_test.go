@@ -128,7 +128,8 @@ func TestARestartedReplicaNamesWhatProxiesOfAnotherServe(t *testing.T) {
 			fresh.said = nil
 			second.config.step()
 			const message = "refuse HTTPRoute infra/r []: a proxy of Gateway infra/web rejected (NACK) generation 2: no such thing; " +
-				"generation 1 is served instead, until the route changes at %s, and other proxies serve this version; replace those that are outdated"
+				"generation 1 is served instead, until the route changes at %s, and proxies that accept this version serve it; " +
+				"replace those that are outdated"
 			fresh.recorded(t, fmt.Sprintf(message, "some proxies"))
 			// The proxy connects to this replica.
 			reject(second)

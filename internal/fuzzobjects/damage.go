@@ -108,6 +108,9 @@ func (w Generator) breakRoute(object store.Object) string {
 }
 
 func (w Generator) breakListener(l *gwv1.Listener) string {
+	if w.IntN(3) == 0 {
+		return w.changeProtocol(l)
+	}
 	what := "a filter that is not served"
 	f := gwv1.ListenerFilter{Type: gwv1.ListenerFilterExtensionRef, ExtensionRef: &gwv1.LocalObjectReference{Kind: "Thing", Name: "t"}}
 	if w.coin() {
@@ -121,6 +124,14 @@ func (w Generator) breakListener(l *gwv1.Listener) string {
 	}
 	l.Filters = filters
 	return what
+}
+
+// changeProtocol gives a listener a protocol that is not that of its port, or is not known.
+func (w Generator) changeProtocol(l *gwv1.Listener) string {
+	protocols := slices.DeleteFunc([]gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType, "example.com/other"},
+		func(p gwv1.ProtocolType) bool { return p == l.Protocol })
+	l.Protocol = pick(w, protocols...)
+	return fmt.Sprintf("listener %s has protocol %s", l.Name, l.Protocol)
 }
 
 func (w Generator) breakGateway(object store.Object) string {

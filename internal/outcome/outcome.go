@@ -26,7 +26,8 @@ const DefaultGateway = "DefaultGateway"
 // NotAttached is the reason of that condition for a route that a parent does not take.
 const NotAttached = "NotAttached"
 
-// ListenerNotProgrammed is the reason of that condition for a route whose listeners cannot be served.
+// ListenerNotProgrammed is the reason of that condition for a route whose listeners cannot be served, or a policy on such a
+// listener.
 const ListenerNotProgrammed = "ListenerNotProgrammed"
 
 // Refused is the reason of that condition for what a proxy does not take.

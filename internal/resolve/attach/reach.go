@@ -20,6 +20,8 @@ type Reach struct {
 	Subject Target
 	// Missing says what of the target does not exist, or what the policy needs and the Gateway does not have, nil for nothing.
 	Missing *refs.Problem
+	// NotServed says that proxies do not serve the subject, a listener.
+	NotServed bool
 	// Losses are those of the subject. Those of other policies are ignored.
 	Losses []Loss
 	// Others is how many more objects are reached in the same way, below the subject and without losses of their own.
@@ -71,6 +73,23 @@ func SectionNotFound(t Target, noun string, names []string) *refs.Problem {
 		Reason:  string(gwv1.PolicyReasonTargetNotFound),
 		Message: fmt.Sprintf("%s has no %s named %q; its %ss are named %q", t.Object(), noun, t.Section, lastWord(noun), names),
 	}
+}
+
+// notServed names the targets of which proxies serve nothing. all says that there is no other target.
+func notServed(reaches []Reach) (messages []string, all bool) {
+	all = true
+	for group := range chunks(reaches, func(a, b Reach) bool { return a.Gateway == b.Gateway && a.Target == b.Target }) {
+		if slices.ContainsFunc(group, func(r Reach) bool { return !r.NotServed }) {
+			all = false
+			continue
+		}
+		message := fmt.Sprintf("%s is not served; see its conditions", group[0].Target)
+		if group[0].Target.Section == "" {
+			message = fmt.Sprintf("no listener of %s is served; see their conditions", group[0].Target)
+		}
+		messages = append(messages, message)
+	}
+	return messages, all && len(messages) > 0
 }
 
 // inOrder sorts what a policy reaches by Gateway, then by the order of its targets. One object can be there several times, at several

@@ -174,13 +174,16 @@ func programmed(policy Ref, names []string, problem *refs.Problem, reaches []Rea
 		return c, true
 	}
 	lost, messages := lostSettings(policy, reaches)
+	closed, all := notServed(reaches)
 	switch {
-	case len(lost) == 0:
+	case len(lost) == 0 && len(closed) == 0:
 		return outcome.Condition{}, false
-	case lostAll(lost, names, reaches):
+	case all:
+		c.Reason, c.Message = outcome.ListenerNotProgrammed, "no setting takes effect: "+listed(closed)
+	case len(lost) > 0 && lostAll(lost, names, reaches):
 		c.Reason, c.Message = ReasonOverridden, "no setting takes effect: "+listed(messages)
 	default:
-		c.Reason, c.Message = ReasonPartiallyProgrammed, "some settings have no effect: "+listed(messages)
+		c.Reason, c.Message = ReasonPartiallyProgrammed, "some settings have no effect: "+listed(slices.Concat(messages, closed))
 	}
 	return c, true
 }

@@ -3,6 +3,8 @@ package gateway
 import (
 	"slices"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 )
@@ -10,30 +12,79 @@ import (
 // closeListeners closes the listeners that cannot be served and share a port with one that is: no wider listener gets requests that were
 // meant for a filter or a client certificate that it does not ask for. Where no listener of the port is served, there is no port.
 func (r *Resolved) closeListeners() {
-	open := map[string]bool{}
+	open := map[string]*openPort{}
 	for _, l := range r.Listeners {
 		if l.Attachable {
-			open[l.portID()] = true
+			at := open[l.portID()]
+			if at == nil {
+				at = &openPort{protocol: l.Protocol, served: map[string]bool{}, kept: map[string]bool{}}
+				open[l.portID()] = at
+			}
+			at.serve(l)
 		}
 	}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		byHostname := l.Protocol == ir.HTTP || l.Protocol.ChoosesByName()
-		if l.Attachable || l.Conflict != "" || !byHostname || !open[l.portID()] {
-			continue
+		at, byHostname := open[l.portID()], l.Protocol == ir.HTTP || l.Protocol.ChoosesByName()
+		if at != nil && byHostname && !l.Attachable && l.Conflict == "" {
+			at.kept[l.Hostname] = true
+			l.close()
 		}
-		l.Closed = true
-		if l.Accepted {
-			continue
+	}
+	// Those without their port come last: they keep a hostname only if no other listener has it.
+	for i := range r.Listeners {
+		l := &r.Listeners[i]
+		if at := open[l.portID()]; at != nil && l.withoutPort() && at.leavesToWider(l.Hostname) {
+			at.kept[l.Hostname] = true
+			l.Protocol, l.Terminates, l.Certificates, l.Clients, l.Filters = at.protocol, at.protocol.ChoosesByName(), nil, nil, nil
+			l.Table = table(r.Gateway.Name.String(), *l)
+			l.close()
 		}
-		l.Conditions = slices.Clone(l.Conditions)
-		note := "; until then connections for its hostname are closed"
-		if l.answers() {
-			note = "; until then requests for its hostname are answered 500"
-		}
-		if accepted := &l.Conditions[0]; accepted.State == outcome.False {
-			accepted.Message += note
-		}
+	}
+}
+
+// openPort is a port on which listeners are served.
+type openPort struct {
+	// protocol is HTTPS where listeners of HTTPS and TLS share the port.
+	protocol ir.Protocol
+	// served are the hostnames of listeners that are served, and kept those of listeners that are not.
+	served, kept map[string]bool
+}
+
+func (p *openPort) serve(l Listener) {
+	p.served[l.Hostname] = true
+	if l.Protocol == ir.HTTPS {
+		p.protocol = ir.HTTPS
+	}
+}
+
+// leavesToWider says whether no listener of the port has a hostname, but a wider one takes its requests. So a listener without a hostname
+// closes nothing. Whole connections are not chosen by hostname.
+func (p *openPort) leavesToWider(hostname string) bool {
+	if p.protocol == ir.TCP || p.protocol == ir.UDP || p.served[hostname] || p.kept[hostname] {
+		return false
+	}
+	return slices.ContainsFunc(covering(hostname)[1:], func(wider string) bool { return p.served[wider] })
+}
+
+// withoutPort says whether the port of a listener is that of listeners with another protocol, or its protocol is not known.
+func (l Listener) withoutPort() bool {
+	return !l.Attachable && (l.Conflict == string(gwv1.ListenerReasonProtocolConflict) || l.Conflict == "" && !l.known)
+}
+
+// close closes a listener, and says so where the listener itself is at fault.
+func (l *Listener) close() {
+	l.Closed = true
+	if l.Accepted {
+		return
+	}
+	l.Conditions = slices.Clone(l.Conditions)
+	note := "; until then connections for its hostname are closed"
+	if l.answers() {
+		note = "; until then requests for its hostname are answered 500"
+	}
+	if accepted := &l.Conditions[0]; accepted.State == outcome.False {
+		accepted.Message += note
 	}
 }
 

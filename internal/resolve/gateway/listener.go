@@ -23,6 +23,7 @@ type Listener struct {
 	Set      string
 	Hostname string
 	Port     int32
+	// Protocol is that of the port if the listener has another and only keeps its hostname.
 	Protocol ir.Protocol
 	// Table is the route table its routes go to; zero where whole connections are forwarded.
 	Table ir.TableID
@@ -37,6 +38,8 @@ type Listener struct {
 	Filters []ir.ListenerFilter
 	// Conflict is the reason for which it lost to a listener before it, or empty.
 	Conflict string
+	// known says that its protocol is one that proxies serve.
+	known bool
 	// Attachable is set if routes may attach: the listener, its Gateway and its ListenerSet, if it is of one, are all accepted.
 	Attachable bool
 	// Closed is set if it is not, and keeps its hostname on its port all the same: requests are answered 500, or connections closed.
@@ -96,11 +99,12 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 		Accepted: found.accepted == nil,
 
 		Terminates: terminates(spec),
+		known:      len(servedKinds(spec)) > 0,
 	}
 	if conflict != nil {
 		l.Conflict = conflict.Reason
 	}
-	l.Table = table(gw, l)
+	l.Table = table(store.KeyOf(gw), l)
 	l.Kinds, found.resolved = supportedKinds(spec)
 	if problem := l.takeNamespaces(e); problem != nil && found.accepted == nil {
 		found.accepted, l.Accepted = problem, false
@@ -125,11 +129,11 @@ func (l Listener) Usable() bool {
 }
 
 // table is the route table of a listener. There is none for streams.
-func table(gw *gwv1.Gateway, l Listener) ir.TableID {
+func table(gateway string, l Listener) ir.TableID {
 	if l.Protocol != ir.HTTP && l.Protocol != ir.HTTPS {
 		return ir.TableID{}
 	}
-	return ir.TableID{Gateway: store.KeyOf(gw), Port: l.Port}
+	return ir.TableID{Gateway: gateway, Port: l.Port}
 }
 
 // terminates says whether the listener ends TLS itself, which is the standard's default.

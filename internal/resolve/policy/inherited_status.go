@@ -78,7 +78,11 @@ func (in Inherited) ofListeners(v *store.View, policy attach.Ref, t attach.Targe
 			}
 			id := ir.ListenerID{Gateway: name, Listener: l.ID}
 			layer, _ := in.Listeners.Get(v, id)
-			reach := attach.Reach{Gateway: name, Target: t, Subject: chain[len(chain)-1], Others: in.Rules.Get(v, id.String())}
+			reach := attach.Reach{
+				Gateway: name, Target: t, Subject: chain[len(chain)-1], Others: in.Rules.Get(v, id.String()),
+				// One Gateway that is not served says nothing of the policy of a class.
+				NotServed: t.Level() != attach.LevelClass && (!l.Attachable || !l.Usable()),
+			}
 			if layer != nil {
 				reach.Losses = layer.Losses
 			}

@@ -120,7 +120,7 @@ func (x *exchange) normalizePath() bool {
 	path, query := cutQuery(x.path)
 	redirect := false
 	if action := x.policy.Path.EscapedSlashes; action != "KeepUnchanged" {
-		plain := escapedSlash.Replace(path)
+		plain := ir.UnescapeSlashes(path)
 		if plain != path && action == "RejectRequest" {
 			x.fail(http.StatusBadRequest, Hop{
 				Name: hopRequest, Value: sent, Detail: "paths with escaped slashes are rejected", Origin: originsOf(x.policy.Origins),
@@ -130,13 +130,13 @@ func (x *exchange) normalizePath() bool {
 		redirect = plain != path && action != "UnescapeAndForward"
 		path = plain
 	}
-	path, ok := canonicalPath(path)
+	path, ok := ir.CanonicalPath(path)
 	if !ok {
 		x.fail(http.StatusBadRequest, Hop{Name: hopRequest, Value: sent, Detail: "the path cannot be normalized"}, "send another path")
 		return false
 	}
 	if !x.policy.Path.KeepSlashes {
-		path = mergeSlashes(path)
+		path = ir.MergeSlashes(path)
 	}
 	x.path = path + query
 	if redirect {

@@ -30,7 +30,7 @@ func grpcRule(spec *gwv1.GRPCRouteRule) requestRule {
 		complete: func(*action) string { return "" },
 	}
 	for _, m := range spec.Matches {
-		rule.matches = append(rule.matches, grpcMatch(m))
+		rule.matches = append(rule.matches, grpcMatch(m).readings()...)
 	}
 	if len(rule.matches) == 0 {
 		rule.matches = []requestMatch{grpcMatch(gwv1.GRPCRouteMatch{})}

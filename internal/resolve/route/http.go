@@ -29,7 +29,7 @@ func httpRule(spec *gwv1.HTTPRouteRule) requestRule {
 		complete: func(a *action) string { return timeoutsAndRetries(spec, a) },
 	}
 	for _, m := range spec.Matches {
-		rule.matches = append(rule.matches, httpMatch(m))
+		rule.matches = append(rule.matches, httpMatch(m).readings()...)
 	}
 	if len(rule.matches) == 0 {
 		rule.matches = []requestMatch{httpMatch(gwv1.HTTPRouteMatch{})}
@@ -61,10 +61,6 @@ func httpMatch(m gwv1.HTTPRouteMatch) requestMatch {
 	match := requestMatch{Match: ir.Match{Path: ir.StringMatch{Kind: ir.Prefix, Value: "/"}}}
 	if m.Path != nil {
 		match.readPath(m.Path)
-	}
-	if match.Path.Kind == ir.Prefix && match.Path.Value != "/" {
-		// The standard: a trailing slash does not matter to a prefix.
-		match.Path.Value = strings.TrimSuffix(match.Path.Value, "/")
 	}
 	if m.Method != nil {
 		match.Method = string(*m.Method)

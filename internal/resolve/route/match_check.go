@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func checkMatch(m requestMatch, e *expressions) string {
 	if m.unknown != "" {
 		return m.unknown
 	}
-	if message := checkPathMatch(m.Path); message != "" {
+	if message := cmp.Or(m.ambiguous, checkPathMatch(m.Path)); message != "" {
 		return message
 	}
 	for _, h := range m.Headers {

@@ -17,6 +17,8 @@ type requestMatch struct {
 	unknown string
 	// anyPath says that the type of the path is among these, so that nothing says which paths are meant.
 	anyPath bool
+	// ambiguous says why it is not known which path is meant, empty if it is.
+	ambiguous string
 	// names are those of its conditions that are not known, by which a later one of the same name is found.
 	names []string
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -57,6 +58,28 @@ func TestATypeThatIsNotKnownIsAProblem(t *testing.T) {
 		c := newConverter(&store.Objects{})
 		if _, ok := c.selector("field.", selector); ok || len(c.Problems) != 1 {
 			t.Errorf("%+v is served: %t, problems %q", selector, ok, c.Problems)
+		}
+	}
+}
+
+func TestAPathThatIsCountedHasTheSpellingOfRequests(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind, path, request string
+		counted             bool
+	}{
+		{"PathPrefix", "/%61dmin", "/admin/x?a=b", true},
+		{"PathPrefix", "/%61dmin", "/adminx", false},
+		{"Exact", "/a%2Db", "/a-b", true},
+		{"Exact", "/a%2Fb", "/a/b?x", true},
+		{"Exact", "/a%2Fb", "/a%2Fb", true},
+		{"PathPrefix", "/", "/a", true},
+		{"PathPrefix", "/a/", "/a", true},
+	} {
+		kind := gwv1.PathMatchType(c.kind)
+		text, ok := pathExpression(&v1alpha1.RateLimitPath{Type: &kind, Value: c.path})
+		if !ok || regexp.MustCompile("^(?:"+text+")$").MatchString(c.request) != c.counted {
+			t.Errorf("%s %s: %s is counted as %q, want %t", c.kind, c.path, c.request, text, c.counted)
 		}
 	}
 }

@@ -165,12 +165,24 @@ func pathExpression(p *v1alpha1.RateLimitPath) (string, bool) {
 	const query = `(?:\?.*)?`
 	switch values.Or(p.Type) {
 	case gwv1.PathMatchExact:
-		return regexp.QuoteMeta(p.Value) + query, true
+		return quotedPaths(p.Value, "") + query, true
 	case gwv1.PathMatchRegularExpression:
 		return "(?:" + p.Value + ")" + query, true
 	case "", gwv1.PathMatchPathPrefix:
-		return regexp.QuoteMeta(strings.TrimSuffix(p.Value, "/")) + `(?:/[^?]*)?` + query, true
+		return quotedPaths(p.Value, "/") + `(?:/[^?]*)?` + query, true
 	default:
 		return "", false
 	}
+}
+
+// quotedPaths matches the paths that listeners may make of a path, without a suffix.
+func quotedPaths(path, suffix string) string {
+	paths := ir.PathSpellings(path)
+	for i := range paths {
+		paths[i] = regexp.QuoteMeta(strings.TrimSuffix(paths[i], suffix))
+	}
+	if len(paths) == 1 {
+		return paths[0]
+	}
+	return "(?:" + strings.Join(paths, "|") + ")"
 }

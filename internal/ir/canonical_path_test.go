@@ -1,6 +1,10 @@
-package explain
+package ir_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gatewright/gatewright/internal/ir"
+)
 
 // TestCanonicalPath has what a live Envoy made of each path.
 func TestCanonicalPath(t *testing.T) {
@@ -28,11 +32,11 @@ func TestCanonicalPath(t *testing.T) {
 		{"/;a=b", "/;a=b"},
 		{"/[]", "/[]"},
 	} {
-		if got, ok := canonicalPath(test.path); got != test.want || !ok {
+		if got, ok := ir.CanonicalPath(test.path); got != test.want || !ok {
 			t.Errorf("%s becomes %s, %t, want %s", test.path, got, ok, test.want)
 		}
 	}
-	if _, ok := canonicalPath("/a%00"); ok {
+	if _, ok := ir.CanonicalPath("/a%00"); ok {
 		t.Error("an escaped NUL is accepted")
 	}
 }
@@ -40,7 +44,7 @@ func TestCanonicalPath(t *testing.T) {
 func TestMergeSlashes(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"/a//b": "/a/b", "//a": "/a", "/a//": "/a/", "//": "//", "///": "//", "/a": "/a"} {
-		if got := mergeSlashes(path); got != want {
+		if got := ir.MergeSlashes(path); got != want {
 			t.Errorf("%s becomes %s, want %s", path, got, want)
 		}
 	}

@@ -1,13 +1,14 @@
-package explain
+package ir
 
 import (
+	"slices"
 	"strings"
 )
 
-// canonicalPath is what Envoy's normalize_path makes of a path without its query, which is what Chromium's URL library does: dot segments
+// CanonicalPath is what Envoy's normalize_path makes of a path without its query, which is what Chromium's URL library does: dot segments
 // are resolved, backslashes are slashes, letters, digits and `-._~` are not escaped, and what must not be in a path is. It is false for a
 // path that cannot be served.
-func canonicalPath(path string) (string, bool) {
+func CanonicalPath(path string) (string, bool) {
 	var out []byte
 	if path == "" || path[0] != '/' && path[0] != '\\' {
 		out = append(out, '/')
@@ -133,8 +134,8 @@ func mustEscape(c byte) bool {
 	return c <= ' ' || c >= 0x7f || strings.IndexByte("\"#<>?^`{|}", c) >= 0
 }
 
-// mergeSlashes makes one slash of several, as Envoy does: a path of nothing but slashes keeps two.
-func mergeSlashes(path string) string {
+// MergeSlashes makes one slash of several, as Envoy does: a path of nothing but slashes keeps two.
+func MergeSlashes(path string) string {
 	if !strings.Contains(path, "//") {
 		return path
 	}
@@ -154,12 +155,19 @@ func mergeSlashes(path string) string {
 	return merged
 }
 
+// UnescapeSlashes has plain slashes and backslashes in place of escaped ones.
+func UnescapeSlashes(path string) string { return escapedSlash.Replace(path) }
+
 var escapedSlash = strings.NewReplacer("%2F", "/", "%2f", "/", "%5C", `\`, "%5c", `\`)
 
-// cutQuery separates a path from its query, which begins with a question mark.
-func cutQuery(path string) (before, query string) {
-	if i := strings.IndexByte(path, '?'); i >= 0 {
-		return path[:i], path[i:]
+// PathSpellings are the paths that listeners may make of a path, sorted: with and without its escaped slashes, and its repeated ones. There
+// is one but for a path with such slashes. A path that proxies answer 400 to keeps no request from others.
+func PathSpellings(written string) []string {
+	var paths []string
+	for _, path := range []string{written, UnescapeSlashes(written)} {
+		path, _ = CanonicalPath(path)
+		paths = append(paths, path, MergeSlashes(path))
 	}
-	return path, ""
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }

@@ -52,6 +52,25 @@ func (g *graph) withClientSettings(v *store.View, key string, port ir.Port) ir.P
 	return settings.Apply(port)
 }
 
+// withClosed tells routes which listeners of their parent policies close.
+func (g *graph) withClosed(v *store.View, parent gateway.Parent) gateway.Parent {
+	settings, _ := g.clientSettings.Get(v, parent.Gateway)
+	if !settings.Closes() {
+		return parent
+	}
+	r, _ := g.gateways.Get(v, parent.Gateway)
+	for i := range parent.Listeners {
+		own := &parent.Listeners[i]
+		j := slices.IndexFunc(r.Listeners, func(l gateway.Listener) bool { return l.ID == own.ID })
+		if j < 0 || !own.Usable {
+			continue
+		}
+		own.ClosedBy = settings.ClosedBy(r.Listeners[j])
+		own.Usable = own.ClosedBy == ""
+	}
+	return parent
+}
+
 // withHTTP3 is a Gateway with the ports that serve HTTP/3.
 func (g *graph) withHTTP3(v *store.View, r gateway.Resolved) gateway.Resolved {
 	numbers, _ := g.http3.Get(v, r.Gateway.Name.String())

@@ -154,10 +154,11 @@ func newGraph(options ...memo.Option) *graph {
 	g.addInheritedKinds()
 	g.addTenantStage()
 	g.addLayerStages()
+	g.addClientPolicyStages()
 	parents := memo.Derive(g.memo, stageParent, from(g.gateways, kindKeys(g.objects.ListenerSets, store.ListenerSet)),
 		deepEqual[gateway.Parent],
 		func(v *store.View, key string) gateway.Parent {
-			return g.withListenerSettings(v, gateway.Listeners(v, g.objects, g.gateways, key))
+			return g.withClosed(v, g.withListenerSettings(v, gateway.Listeners(v, g.objects, g.gateways, key)))
 		})
 	g.tableListeners = memo.DeriveOf(g.memo, stageTableListeners, ir.ParseTableID, typed[ir.TableID](byListenerTable),
 		deepEqual[[]gateway.ParentListener], g.listenersServed)
@@ -179,7 +180,6 @@ func newGraph(options ...memo.Option) *graph {
 	g.byGatewayBackend = store.NewIndexOf(g.routes, "route.byGatewayBackend",
 		func(_ string, r route.Resolved) []ir.GatewayBackend { return r.GatewayBackends() })
 
-	g.addClientPolicyStages()
 	g.addVariantStages(byListener)
 	g.addSharedFleetStages(byPort)
 	g.addPatchStage()
@@ -270,6 +270,9 @@ func (g *graph) effectiveGateway(v *store.View) func(key string) gateway.Resolve
 	return func(key string) gateway.Resolved {
 		r, _ := g.gateways.Get(v, key)
 		problem, _ := g.patchProblems.Get(v, key)
+		if settings, _ := g.clientSettings.Get(v, key); settings.Closes() {
+			r = r.ClosedBy(settings.ClosedBy)
+		}
 		return g.withHTTP3(v, g.bound(v, r.Freeze(problem)))
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,8 @@ type Effective struct {
 	// Sockets is by [ir.Port.ID], and Chains by that and the name of the chain.
 	Sockets map[string]*ir.SocketPolicy
 	Chains  map[ChainKey]*ir.ClientPolicy
+	// closedBy names the policies because of which a chain accepts no connection.
+	closedBy map[ChainKey]string
 	// reaches are the listeners that policies apply to, with the settings that have no effect there.
 	reaches []reach
 }
@@ -220,7 +223,49 @@ func (e *Effective) addChain(v *store.View, in *port, key ChainKey, merged attac
 		e.Chains = map[ChainKey]*ir.ClientPolicy{}
 	}
 	e.Chains[key] = &policy
+	if policy.FailClosed {
+		if e.closedBy == nil {
+			e.closedBy = map[ChainKey]string{}
+		}
+		e.closedBy[key] = in.atFault(inherit.ListenerChain(in.gateway, l), &merged)
+	}
 	return problem
+}
+
+// atFault names the policies of a listener that cannot be served.
+func (in *port) atFault(chain []attach.Target, merged *attach.Effective[Spec]) string {
+	var names []string
+	for _, p := range in.policies {
+		if (p.Accepted != nil || p.ResolvedRefs != nil) && slices.ContainsFunc(p.Targets, func(t attach.Target) bool {
+			return slices.Contains(chain, t)
+		}) {
+			names = append(names, p.Ref.String())
+		}
+	}
+	for _, r := range merged.Rejections {
+		names = append(names, r.Override.Object.String())
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// Closes says whether policies close a listener.
+func (e Effective) Closes() bool {
+	for _, policy := range e.Chains {
+		if policy.FailClosed {
+			return true
+		}
+	}
+	return false
+}
+
+// ClosedBy names the policies because of which a listener accepts no connection, empty if it does.
+func (e Effective) ClosedBy(l gateway.Listener) string {
+	key := ChainKey{ir.Port{Number: l.Port, Protocol: l.Protocol}.ID(), l.ID}
+	if policy := e.Chains[key]; policy == nil || !policy.FailClosed {
+		return ""
+	}
+	return cmp.Or(e.closedBy[key], "a "+Kind.Name)
 }
 
 // validationOf is what clients have to show. It is false where that cannot be told: then no client is accepted.

@@ -88,6 +88,22 @@ func (l *Listener) close() {
 	}
 }
 
+// ClosedBy is the Gateway with the policies that close a listener. It is for status alone.
+func (r Resolved) ClosedBy(policies func(Listener) string) Resolved {
+	r.Listeners = slices.Clone(r.Listeners)
+	for i := range r.Listeners {
+		if r.Listeners[i].Attachable {
+			r.Listeners[i].ClosedBy = policies(r.Listeners[i])
+		}
+	}
+	return r
+}
+
+// ClosesConnections is what a listener does that policies close.
+func ClosesConnections(policies string) string {
+	return "closes every connection because of " + policies
+}
+
 // portID is that of the port that the listener shares with others.
 func (l Listener) portID() string { return ir.Port{Number: l.Port, Protocol: l.Protocol}.ID() }
 

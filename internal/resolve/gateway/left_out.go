@@ -21,8 +21,11 @@ func leftOut(listeners []Listener) string {
 			continue
 		}
 		why := "has no usable certificate"
-		if !l.Accepted {
+		switch {
+		case !l.Accepted:
 			why = "is not accepted"
+		case l.ClosedBy != "":
+			why = ClosesConnections(l.ClosedBy)
 		}
 		named = append(named, l.Name+" "+why)
 	}

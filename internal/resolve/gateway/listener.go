@@ -44,6 +44,9 @@ type Listener struct {
 	Attachable bool
 	// Closed is set if it is not, and keeps its hostname on its port all the same: requests are answered 500, or connections closed.
 	Closed bool
+	// ClosedBy names the policies because of which it accepts no connection, empty if it does. Policies are not known here: the pipeline
+	// fills it in for status.
+	ClosedBy string
 	// Kinds are the kinds of routes it takes, and Namespaces says from where.
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
@@ -123,10 +126,13 @@ func resolveListener(v *store.View, objects *store.Objects, gw *gwv1.Gateway, e 
 	return l
 }
 
-// Usable says that proxies can serve the listener: it is accepted, and has a certificate if it needs one.
+// Usable says that proxies can serve the listener: it is accepted, has a certificate if it needs one, and no policy closes it.
 func (l Listener) Usable() bool {
-	return l.Accepted && (!l.Terminates || len(l.Certificates) > 0)
+	return l.Accepted && l.hasCertificate() && l.ClosedBy == ""
 }
+
+// hasCertificate says that the listener has a certificate, or needs none.
+func (l Listener) hasCertificate() bool { return !l.Terminates || len(l.Certificates) > 0 }
 
 // table is the route table of a listener. There is none for streams.
 func table(gateway string, l Listener) ir.TableID {

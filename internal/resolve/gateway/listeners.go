@@ -33,8 +33,10 @@ type ParentListener struct {
 	// Passthrough says that connections stay encrypted on their way to the backend.
 	Passthrough bool
 	// Accepted says that routes may attach, and Usable that proxies can serve the listener.
-	Accepted   bool
-	Usable     bool
+	Accepted bool
+	Usable   bool
+	// ClosedBy names the policies because of which it accepts no connection, empty if it does. The pipeline fills it in.
+	ClosedBy   string
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
 	// Filters, that each of its hosts is looked up by itself, and the databases of proxies are known only to [TableListeners]: no route

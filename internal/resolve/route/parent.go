@@ -174,7 +174,10 @@ func unserved(name string, takers []gateway.ParentListener) []outcome.Condition 
 	if slices.ContainsFunc(takers, func(l gateway.ParentListener) bool { return l.Usable }) {
 		return nil
 	}
-	const message = "no proxy serves the route: listener %s of %s has no usable certificate; see its condition ResolvedRefs"
+	message := "no proxy serves the route: listener %s of %s has no usable certificate; see its condition ResolvedRefs"
+	if i := slices.IndexFunc(takers, func(l gateway.ParentListener) bool { return l.ClosedBy != "" }); i >= 0 {
+		message = "no proxy serves the route: listener %s of %s " + gateway.ClosesConnections(takers[i].ClosedBy) + "; see its conditions"
+	}
 	which := names(takers, func(l gateway.ParentListener) string { return l.Name })
 	return []outcome.Condition{{
 		Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.ListenerNotProgrammed, Message: fmt.Sprintf(message, which, name),

@@ -70,8 +70,9 @@ func NotFound(t Target) *refs.Problem {
 // SectionNotFound is the problem of a section that does not exist. names are those that do, and noun is what one is called.
 func SectionNotFound(t Target, noun string, names []string) *refs.Problem {
 	return &refs.Problem{
-		Reason:  string(gwv1.PolicyReasonTargetNotFound),
-		Message: fmt.Sprintf("%s has no %s named %q; its %ss are named %q", t.Object(), noun, t.Section, lastWord(noun), names),
+		Reason: string(gwv1.PolicyReasonTargetNotFound),
+		Message: fmt.Sprintf("%s has no %s named %q, so the policy has no effect there; its %ss are named %q: correct sectionName, or the name",
+			t.Object(), noun, t.Section, lastWord(noun), names),
 	}
 }
 

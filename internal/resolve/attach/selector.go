@@ -43,8 +43,7 @@ func (k *Kind[S]) Select(
 				Message: fmt.Sprintf("targetSelectors[%d] cannot be read: %v; correct it", i, err),
 			}
 		}
-		supported := slices.ContainsFunc(k.Targets, func(t TargetKind) bool { return t.Group == s.Group && t.Kind == s.Kind && !t.Cluster })
-		if !supported {
+		if !k.selects(s) {
 			continue
 		}
 		for _, c := range candidates {
@@ -56,6 +55,34 @@ func (k *Kind[S]) Select(
 	}
 	slices.SortFunc(targets, compareTargets)
 	return slices.Compact(targets), nil
+}
+
+// selects says whether policies of this kind can have a selector for the kind of objects that one names.
+func (k *Kind[S]) selects(s *Selector) bool {
+	return slices.ContainsFunc(k.Targets, func(t TargetKind) bool { return t.Group == s.Group && t.Kind == s.Kind && !t.Cluster })
+}
+
+// Unselected are what to tell the author of a policy in a namespace about selectors that select nothing, one clause for each. group is that
+// of the policy. What other namespaces have and do not grant is not named.
+func (k *Kind[S]) Unselected(group, namespace string, selectors []Selector, selected []Target) []string {
+	var notes []string
+	for i := range selectors {
+		s := &selectors[i]
+		found := slices.ContainsFunc(selected, func(t Target) bool {
+			return t.Group == s.Group && t.Kind == s.Kind && (t.Namespace != namespace) == s.AllNamespaces
+		})
+		switch {
+		case found:
+		case !k.selects(s):
+			notes = append(notes, fmt.Sprintf("targetSelectors[%d] selects nothing: only %s can be a target", i, k.targetNames()))
+		case s.AllNamespaces:
+			notes = append(notes, fmt.Sprintf("targetSelectors[%d] selects no %s of another namespace: it needs these labels, and a ReferenceGrant "+
+				"in its namespace from %s (%s) of namespace %s", i, s.Kind, k.Name, group, namespace))
+		default:
+			notes = append(notes, fmt.Sprintf("targetSelectors[%d] selects no %s of namespace %s: none has these labels", i, s.Kind, namespace))
+		}
+	}
+	return notes
 }
 
 func (s *Selector) reaches(namespace string, t Target, granted func(Target) bool) bool {

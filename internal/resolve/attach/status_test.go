@@ -116,7 +116,8 @@ func TestDirectStatus(t *testing.T) {
 func TestSectionNotFound(t *testing.T) {
 	t.Parallel()
 	problem := attach.SectionNotFound(attach.Services.Target("app", "one", "grpc"), "TCP port", []string{"http", "https"})
-	want := `Service app/one has no TCP port named "grpc"; its ports are named ["http" "https"]`
+	const want = `Service app/one has no TCP port named "grpc", so the policy has no effect there; its ports are named ["http" "https"]: ` +
+		`correct sectionName, or the name`
 	if problem.Reason != "TargetNotFound" || problem.Message != want {
 		t.Errorf("got %+v, want %s", problem, want)
 	}

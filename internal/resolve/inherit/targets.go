@@ -45,9 +45,12 @@ func takeTargets[S any](
 	}
 	p.Targets, p.Excluded = kind.Attach(p.Ref.Namespace, objects.System, references)
 	p.Notes = append(p.Notes, kind.Notes(p.Excluded, objects.System)...)
-	selected, problem := selectTargets(v, objects, kind, p.Ref.Namespace, spec.TargetSelectors)
+	selectors := selectorsOf(spec.TargetSelectors)
+	selected, problem := selectTargets(v, objects, kind, p.Ref.Namespace, selectors)
 	if problem != nil {
 		p.Accepted = problem
+	} else {
+		p.Notes = append(p.Notes, kind.Unselected(v1alpha1.GroupName, p.Ref.Namespace, selectors, selected)...)
 	}
 	for _, t := range selected {
 		if !slices.Contains(p.Targets, t) {
@@ -56,11 +59,8 @@ func takeTargets[S any](
 	}
 }
 
-func selectTargets[S any](
-	v *store.View, objects *store.Objects, kind *attach.Kind[S], namespace string, spec []v1alpha1.PolicyTargetSelector,
-) ([]attach.Target, *refs.Problem) {
+func selectorsOf(spec []v1alpha1.PolicyTargetSelector) []attach.Selector {
 	selectors := make([]attach.Selector, 0, len(spec))
-	var candidates []attach.Candidate
 	for _, s := range spec {
 		everywhere := s.Namespaces != nil && s.Namespaces.From != nil && *s.Namespaces.From == gwv1.NamespacesFromAll
 		group := gwv1.GroupName
@@ -71,7 +71,16 @@ func selectTargets[S any](
 			Group: group, Kind: string(s.Kind), AllNamespaces: everywhere,
 			Labels: metav1.LabelSelector{MatchLabels: s.MatchLabels, MatchExpressions: s.MatchExpressions},
 		})
-		candidates = append(candidates, candidatesOf(v, objects, string(s.Kind), namespace, everywhere)...)
+	}
+	return selectors
+}
+
+func selectTargets[S any](
+	v *store.View, objects *store.Objects, kind *attach.Kind[S], namespace string, selectors []attach.Selector,
+) ([]attach.Target, *refs.Problem) {
+	var candidates []attach.Candidate
+	for _, s := range selectors {
+		candidates = append(candidates, candidatesOf(v, objects, s.Kind, namespace, s.AllNamespaces)...)
 	}
 	return kind.Select(namespace, selectors, candidates, func(t attach.Target) bool {
 		from := refs.Origin{Group: v1alpha1.GroupName, Kind: kind.Name, Namespace: namespace}

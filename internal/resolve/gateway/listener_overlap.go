@@ -7,6 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 )
 
@@ -25,11 +26,26 @@ func markOverlaps(listeners []Listener) {
 		listeners[i].Conditions = append(listeners[i].Conditions, outcome.Condition{
 			Type: string(gwv1.ListenerConditionOverlappingTLSConfig), State: outcome.True,
 			Reason: string(gwv1.ListenerReasonOverlappingHostnames),
-			Message: fmt.Sprintf("hostnames overlap with those of %s: a client may use one connection for both, and HTTP requests that come "+
-				"by the wrong one are answered 421",
-				some(slices.Compact(names))),
+			Message: fmt.Sprintf("hostnames overlap with those of %s: a client may use one connection for both", some(slices.Compact(names))) +
+				misdirected(listeners, i, others),
 		})
 	}
+}
+
+// misdirected says what becomes of a request that comes by a listener, and is for the hostname of another that overlaps with it. Only
+// HTTPS listeners have hosts of their own, by which it is found.
+func misdirected(listeners []Listener, i int, others []int) string {
+	if listeners[i].Protocol != ir.HTTPS {
+		return ", and a TLS listener does not see which hostname a request is for"
+	}
+	text := ""
+	if slices.ContainsFunc(others, func(j int) bool { return listeners[j].Protocol == ir.HTTPS }) {
+		text += ", and HTTP requests that come by the wrong one are answered 421"
+	}
+	if slices.ContainsFunc(others, func(j int) bool { return listeners[j].Protocol != ir.HTTPS }) {
+		text += "; HTTP requests that come by this one are its own, also those for a hostname of a TLS listener"
+	}
+	return text
 }
 
 // findOverlaps lists for each listener the others it has a hostname in common with. Two hostnames have when one covers the other, so it is

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -256,5 +257,35 @@ func TestReleasedGateways(t *testing.T) {
 				t.Errorf("got %+v", r)
 			}
 		})
+	}
+}
+
+func TestOverlapsSayWhatBecomesOfRequests(t *testing.T) {
+	t.Parallel()
+	const (
+		misdirected = ", and HTTP requests that come by the wrong one are answered 421"
+		unseen      = ", and a TLS listener does not see which hostname a request is for"
+		unguarded   = "; HTTP requests that come by this one are its own, also those for a hostname of a TLS listener"
+	)
+	const hostnames = `
+    - {name: wide, port: 443, protocol: %s, hostname: "*.org", tls: {%s}}
+    - {name: narrow, port: 443, protocol: %s, hostname: a.org, tls: {%s}}
+    - {name: narrower, port: 443, protocol: %s, hostname: "*.b.org", tls: {%s}}
+`
+	tls := map[string]string{"HTTPS": "", "TLS": "mode: Passthrough"}
+	for _, c := range []struct{ wide, narrow, narrower, ofWide, ofNarrow string }{
+		{"HTTPS", "HTTPS", "HTTPS", misdirected, misdirected},
+		{"HTTPS", "TLS", "TLS", unguarded, unseen},
+		{"HTTPS", "HTTPS", "TLS", misdirected + unguarded, misdirected},
+		{"TLS", "HTTPS", "HTTPS", unseen, unguarded},
+		{"TLS", "TLS", "TLS", unseen, unseen},
+	} {
+		r := resolve(t, header+"  listeners:"+fmt.Sprintf(hostnames, c.wide, tls[c.wide], c.narrow, tls[c.narrow], c.narrower, tls[c.narrower]))
+		for i, want := range []string{c.ofWide, c.ofNarrow} {
+			got := r.Listeners[i].Conditions[len(r.Listeners[i].Conditions)-1]
+			if got.Type != "OverlappingTLSConfig" || !strings.HasSuffix(got.Message, ": a client may use one connection for both"+want) {
+				t.Errorf("%s beside %s and %s: listener %d says %q, want %q", c.wide, c.narrow, c.narrower, i, got.Message, want)
+			}
+		}
 	}
 }

@@ -81,6 +81,20 @@ func TestTheSameSpellingIsTheSameMatch(t *testing.T) {
 	}
 }
 
+// TestQueryParametersAreComparedAsTheyAreSent has a rule with a guard for a parameter: what is escaped, and what comes behind, is not seen.
+func TestQueryParametersAreComparedAsTheyAreSent(t *testing.T) {
+	t.Parallel()
+	const condition = "queryParams: [{name: role, value: admin}], "
+	answer := answering(t, strings.Replace(guardedPath("PathPrefix", "/"), "matches: [{", "matches: [{"+condition, 1))
+	for query, want := range map[string]string{
+		"role=admin": "v2", "role=admin&role=user": "v2", "role=user&role=admin": "v1", "role=%61dmin": "v1", "Role=admin": "v1",
+	} {
+		if got := answer("http://a.example/?" + query); !strings.Contains(got, want) {
+			t.Errorf("%s answers %s, want %s", query, got, want)
+		}
+	}
+}
+
 // guardedPath is a route for all paths, and a rule of it with a guard.
 func guardedPath(kind, path string) string {
 	return `

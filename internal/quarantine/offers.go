@@ -185,7 +185,13 @@ func (c offerContent) cause() hostCause {
 	return hostCause{reason: c.Reason, policies: c.Policies, routes: c.AtFault}
 }
 
+// maxGood is the size of a good version that is offered. An offer has at most 1 MiB, and what else it says must not be lost.
+const maxGood = 960 << 10
+
 func (q *Quarantine) publish(key, rejected string, content offerContent) {
+	if len(content.Good) > maxGood {
+		content.Good = nil
+	}
 	if body, err := json.Marshal(content); err == nil {
 		q.peers.Offer(key, rejected, body)
 	}

@@ -80,14 +80,16 @@ func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.Apa
 // besideOf are the routes that answer errors in a host which some proxies get, because of the substitutes of others.
 func (g *graph) besideOf(v *store.View, id ir.HostID, host ir.VirtualHost) []quarantine.Beside {
 	var found []quarantine.Beside
+	others, _ := g.hosts.Get(v, id)
 	for _, key := range host.ClosedBeside {
-		found = append(found, quarantine.Beside{Route: key})
+		if !slices.Contains(others.ClosedBeside, key) {
+			found = append(found, quarantine.Beside{Route: key})
+		}
 	}
 	if len(host.Shadowed) == 0 {
 		return found
 	}
 	before, fails := map[string]bool{}, map[string]bool{}
-	others, _ := g.hosts.Get(v, id)
 	for _, s := range others.Shadowed {
 		before[s.Rule] = true
 	}

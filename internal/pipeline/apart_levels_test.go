@@ -396,3 +396,79 @@ func TestReplicasReportAHostThatIsClosedAtAProxy(t *testing.T) {
 		t.Errorf("proxies here get %q", got)
 	}
 }
+
+// TestARouteThatChangesWithoutItsHostKeepsItsLevel edits a policy so that the host which a proxy rejects has the same bytes. The route of
+// the other namespace goes on there, and the proxy is reported as before.
+func TestARouteThatChangesWithoutItsHostKeepsItsLevel(t *testing.T) {
+	t.Parallel()
+	policy := func(name, strategy string) string {
+		return `
+apiVersion: gatewright.dev/v1alpha1
+kind: SecurityPolicy
+metadata: {namespace: infra, name: ` + name + `, generation: 1}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}]
+  strategy: ` + strategy + `
+  authorization: {defaultAction: Deny}
+---`
+	}
+	l, proxies := &recorder{live: true, ready: map[string]bool{"a": true}}, &insteads{Cache: xds.NewCache()}
+	p := l.planeOf(t, proxies)
+	put(t, p, sharedHost+policy("p", "Defaults")+expressionFor(2, "/only/x[a-z]{500}"))
+	p.config.step()
+	before := hostVersion(p, "a.example")
+	l.live, l.acked = false, true
+	nackDomain(p, "a.example", rejects("HTTPRoute/infra/a/0/0"))
+	settle(p)
+	l.said = nil
+	put(t, p, policy("p", "Overrides"))
+	settle(p)
+	if got := hostVersion(p, "a.example"); got != before {
+		t.Fatalf("the host has version %s, and had %s", got, before)
+	}
+	if got, want := apartRules(p, "a.example"), "/only/x[a-z]{500} fails, /"; got != want {
+		t.Errorf("the proxy gets %q, want %q", got, want)
+	}
+	reported := l.nackReports()
+	slices.Sort(reported)
+	if got, want := slices.Compact(reported), []string{"HTTPRoute infra/a []", "SecurityPolicy infra/p []"}; !slices.Equal(got, want) {
+		t.Errorf("reported by %q, want %q", got, want)
+	}
+
+	// Corrected, it is released.
+	put(t, p, expressionFor(3, "/only/x"))
+	settle(p)
+	if got := apartRules(p, "a.example"); got != "as others" {
+		t.Errorf("corrected, the proxy gets %q", got)
+	}
+}
+
+// TestRoutesThatAreClosedForAllDoNotNameAProxy has a route that is closed beside an unknown rule of its namespace, on a host of which a
+// proxy rejects another route.
+func TestRoutesThatAreClosedForAllDoNotNameAProxy(t *testing.T) {
+	t.Parallel()
+	l, proxies := &recorder{live: true, ready: map[string]bool{"a": true}}, &insteads{Cache: xds.NewCache()}
+	p := l.planeOf(t, proxies)
+	put(t, p, sharedHost+`
+kind: HTTPRoute
+metadata: {namespace: other, name: c, generation: 1}
+spec:
+  parentRefs: [{namespace: infra, name: web}]
+  hostnames: ["a.example"]
+  rules:
+  - matches: [{path: {type: Newer, value: /x}}]
+    filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}}}]
+---`+expressionFor(2, "/only/x[a-z]{500}"))
+	p.config.step()
+	l.live, l.acked, l.said = false, true, nil
+	nackDomain(p, "a.example", rejects("HTTPRoute/infra/a/0/0"))
+	settle(p)
+	if !slices.Contains(l.nackReports(), "HTTPRoute other/b []") {
+		t.Errorf("the route that is closed says nothing: %q", l.said)
+	}
+	for _, said := range l.said {
+		if strings.Contains(said, "other/b") && strings.Contains(said, "NACK") {
+			t.Errorf("said %q", said)
+		}
+	}
+}

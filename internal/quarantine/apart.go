@@ -93,8 +93,8 @@ const (
 	// answerWait is how long a NACK waits for the answers of other proxies: one that comes first does not take a version from all of them.
 	// Others may be busy, or have to warm a cluster. The proxy keeps what it has for longer than that.
 	answerWait = 20 * time.Second
-	// answerPoll is how often these are looked at.
-	answerPoll = 50 * time.Millisecond
+	// answerPoll is how often these are looked at, and answerCost by how much less often for each NACK that waits.
+	answerPoll, answerCost = 50 * time.Millisecond, 100 * time.Microsecond
 )
 
 // accepted reports whether other proxies have acknowledged what some reject, and whether that is not known yet.
@@ -156,12 +156,18 @@ func (q *Quarantine) setApart(at GroupHost, entry *apartEntry) {
 // sends a host again to a proxy that rejects it because of a cluster, when the proxy has answered another version of the cluster.
 func (q *Quarantine) releaseApart() {
 	var offered map[string]bool
+	held := q.newHeld()
 	for p, entry := range q.routes {
 		if !entry.apart {
 			continue
 		}
 		had := len(entry.pods) > 0
 		if q.tables.Serves(entry.group, p.gateway) && !q.allGone(entry.group, entry.pods) {
+			continue
+		}
+		if h, ok := held.of(p, entry); ok {
+			// Proxies of another group reject it too.
+			entry.group, entry.pods, entry.offered = h.group, h.pods, false
 			continue
 		}
 		entry.pods = nil
@@ -177,9 +183,7 @@ func (q *Quarantine) releaseApart() {
 		}
 	}
 	for at, entry := range q.apart {
-		gateway := at.Host.Table.Gateway
-		if !q.allGone(at.Group, entry.Pods) && q.tables.Serves(at.Group, gateway) &&
-			q.tables.HostVersion(at.Host) == entry.version && !q.corrected(gateway, entry.causes) {
+		if q.holds(at, entry) {
 			continue
 		}
 		delete(q.apart, at)
@@ -188,6 +192,13 @@ func (q *Quarantine) releaseApart() {
 			q.peers.Withdraw(hostKey(at.Host))
 		}
 	}
+}
+
+// holds reports whether proxies of a group still reject a host.
+func (q *Quarantine) holds(at GroupHost, entry *apartEntry) bool {
+	gateway := at.Host.Table.Gateway
+	return !q.allGone(at.Group, entry.Pods) && q.tables.Serves(at.Group, gateway) &&
+		q.tables.HostVersion(at.Host) == entry.version && !q.corrected(gateway, entry.causes)
 }
 
 // offeredApart returns the places of which other replicas know proxies that reject a route.

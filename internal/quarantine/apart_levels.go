@@ -18,7 +18,9 @@ func (q *Quarantine) replaceApart(at GroupHost, entry *apartEntry, r NACK) {
 		if !q.rejectApart(p, byRoute[key], r, entry) || instead && !q.nextLevel(p) {
 			left = append(left, key)
 		}
-		entry.named = append(entry.named, key)
+		if !slices.Contains(entry.named, key) {
+			entry.named = append(entry.named, key)
+		}
 	}
 	entry.causes = entry.causes.with(causesOf(r))
 	if r.Filters || len(byRoute) == 0 || len(left) > 0 {
@@ -115,7 +117,7 @@ func (q *Quarantine) settleApart() (changed bool) {
 			}
 		}
 		if !next {
-			entry.close(hostCause{reason: entry.Reason, routes: slices.Compact(slices.Sorted(slices.Values(entry.named)))})
+			entry.close(hostCause{reason: entry.Reason, routes: slices.Sorted(slices.Values(entry.named))})
 		}
 		q.setApart(at, entry)
 		changed = true

@@ -146,10 +146,30 @@ func (q *Quarantine) ForgetGood() {
 // release takes out of quarantine what has changed since it was rejected, and what is rejected because of a cluster that has. It reports
 // whether there is any of the latter, for which the stages have to run again.
 func (q *Quarantine) release() (retried bool) {
+	retried = q.releaseRoutes()
+	retried = q.releaseFilters() || retried
+	retried = q.releaseHosts() || retried
+	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
+		if !q.tables.Hosts.Has(key) {
+			q.tables.Substitutes.FlatHosts.Delete(key)
+		}
+	}
+	return retried
+}
+
+// releaseRoutes does so for routes.
+func (q *Quarantine) releaseRoutes() (retried bool) {
+	held := q.newHeld()
 	for p, entry := range q.routes {
 		current, _ := q.tables.Routes.Get(nil, p.route)
 		corrected := q.corrected(p.gateway, entry.causes)
-		if corrected || q.gone(p) || !current.SameRules(entry.rejected) || entry.beyond && !current.Instead[p.gateway].BeyondLimit {
+		gone := q.gone(p) || entry.beyond && !current.Instead[p.gateway].BeyondLimit
+		if gone || corrected || !current.SameRules(entry.rejected) {
+			if h, ok := held.of(p, entry); ok && !gone {
+				retried = true
+				q.keep(p, entry, current, h)
+				continue
+			}
 			retried = retried || corrected
 			q.remove(p, entry)
 			continue
@@ -159,13 +179,6 @@ func (q *Quarantine) release() (retried bool) {
 			entry.served, entry.sent = entry.levelAt(p.gateway, current), true
 		case entry.applies(current.Instead[p.gateway].BeyondLimit):
 			entry.served, entry.sent = entry.level(), true
-		}
-	}
-	retried = q.releaseFilters() || retried
-	retried = q.releaseHosts() || retried
-	for _, key := range q.tables.Substitutes.FlatHosts.Keys(nil) {
-		if !q.tables.Hosts.Has(key) {
-			q.tables.Substitutes.FlatHosts.Delete(key)
 		}
 	}
 	return retried

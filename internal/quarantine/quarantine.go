@@ -116,8 +116,9 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 		return !waits
 	})
 	if now := time.Now(); len(q.answerUntil) > 0 && !now.Before(q.pollAt) {
-		q.pollAt = now.Add(answerPoll)
-		time.AfterFunc(answerPoll, q.again)
+		wait := answerPoll + time.Duration(len(q.answerUntil))*answerCost
+		q.pollAt = now.Add(wait)
+		time.AfterFunc(wait, q.again)
 	}
 }
 

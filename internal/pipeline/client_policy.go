@@ -52,6 +52,12 @@ func (g *graph) withClientSettings(v *store.View, key string, port ir.Port) ir.P
 	return settings.Apply(port)
 }
 
+// closedBy names the policies that close a listener of the Gateway of that key, empty if none does.
+func (g *graph) closedBy(v *store.View, key string, l gateway.Listener) string {
+	settings, _ := g.clientSettings.Get(v, key)
+	return settings.ClosedBy(l)
+}
+
 // withClosed tells routes which listeners of their parent policies close.
 func (g *graph) withClosed(v *store.View, parent gateway.Parent) gateway.Parent {
 	settings, _ := g.clientSettings.Get(v, parent.Gateway)

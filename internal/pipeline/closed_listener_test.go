@@ -6,12 +6,11 @@ import (
 
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
+	"github.com/gatewright/gatewright/internal/store"
 )
 
-// TestAListenerThatAPolicyClosesIsNotProgrammed has a ClientTrafficPolicy that cannot be served, so that a listener accepts no connection.
-func TestAListenerThatAPolicyClosesIsNotProgrammed(t *testing.T) {
-	t.Parallel()
-	const objects = `
+// closedListeners are listeners that a ClientTrafficPolicy closes, beside one that is served.
+const closedListeners = `
 kind: Gateway
 metadata: {namespace: infra, name: web, generation: 1}
 spec:
@@ -48,7 +47,11 @@ kind: HTTPRoute
 metadata: {namespace: infra, name: in-set, generation: 1}
 spec: {parentRefs: [{kind: ListenerSet, name: set}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
 `
-	p := Offline(append(keys(), resolvetest.Load(t, base+objects)...))
+
+// TestAListenerThatAPolicyClosesIsNotProgrammed has a ClientTrafficPolicy that cannot be served, so that a listener accepts no connection.
+func TestAListenerThatAPolicyClosesIsNotProgrammed(t *testing.T) {
+	t.Parallel()
+	p := Offline(append(keys(), resolvetest.Load(t, base+closedListeners)...))
 	const closed = "closes every connection because of ClientTrafficPolicy infra/ciphers"
 	gw, _ := p.graph.gatewayStatus.Get(nil, "infra/web")
 	set, _ := p.graph.setStatus.Get(nil, "infra/set")
@@ -66,6 +69,42 @@ spec: {parentRefs: [{kind: ListenerSet, name: set}], rules: [{backendRefs: [{nam
 		}
 		if got != want {
 			t.Errorf("route %s has %+v", name, o.Parents[0].Conditions)
+		}
+	}
+}
+
+// TestAPolicyOnAListenerThatAnotherOneClosesIsNotProgrammed has policies on such a listener, on a ListenerSet and on the Gateway, of which
+// another listener is served.
+func TestAPolicyOnAListenerThatAnotherOneClosesIsNotProgrammed(t *testing.T) {
+	t.Parallel()
+	policy := func(kind, name, target, settings string) string {
+		return "---\napiVersion: gatewright.dev/v1alpha1\nkind: " + kind + "\nmetadata: {namespace: infra, name: " + name + ", generation: 1}\n" +
+			"spec: {targetRefs: [{group: gateway.networking.k8s.io, " + target + "}], " + settings + "}\n"
+	}
+	const deny, timeout = "authorization: {defaultAction: Deny}", "timeout: {http: {requestTimeout: 1s}}"
+	const admin, set = "kind: Gateway, name: web, sectionName: admin", "kind: ListenerSet, name: set"
+	p := Offline(append(keys(), resolvetest.Load(t, base+closedListeners+
+		policy("SecurityPolicy", "listener", admin, deny)+policy("BackendTrafficPolicy", "listener", admin, timeout)+
+		policy("SecurityPolicy", "set", set, deny)+policy("SecurityPolicy", "gateway", "kind: Gateway, name: web", deny))...))
+	const notServed = "ListenerNotProgrammed: no setting takes effect: "
+	const ofListener = notServed + "listener admin of Gateway infra/web is not served; see its conditions"
+	for _, c := range []struct {
+		kind       store.Kind
+		name, want string
+	}{
+		{store.SecurityPolicy, "listener", ofListener},
+		{store.BackendTrafficPolicy, "listener", ofListener},
+		{store.SecurityPolicy, "set", notServed + "no listener of ListenerSet infra/set is served; see their conditions"},
+		{store.SecurityPolicy, "gateway", ""},
+	} {
+		got := ""
+		for _, condition := range policyOutcome(t, p.graph, c.kind, "infra/"+c.name).Conditions {
+			if condition.Type == outcome.Programmed {
+				got = condition.Reason + ": " + condition.Message
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s %s: Programmed is %q, want %q", c.kind, c.name, got, c.want)
 		}
 	}
 }

@@ -299,7 +299,8 @@ func (g *graph) addInheritedStatusStages() {
 	i := &g.inherited
 	in := policy.Inherited{
 		Objects: g.objects, Gateways: i.targets, GatewayLayers: i.gateways, Listeners: i.listeners,
-		RouteLayers: i.routes, BackendLayers: i.backends, Routes: g.routes, Rules: i.rules, Rejected: i.rejected, Users: g.usersOf,
+		RouteLayers: i.routes, BackendLayers: i.backends, Routes: g.routes, Rules: i.rules, Rejected: i.rejected,
+		ClosedBy: g.closedBy, Users: g.usersOf,
 	}
 	for _, kind := range i.kinds {
 		kind.addStatus(in)

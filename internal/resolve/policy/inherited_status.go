@@ -9,6 +9,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/outcome"
 	"github.com/gatewright/gatewright/internal/resolve/attach"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/resolve/inherit"
 	"github.com/gatewright/gatewright/internal/resolve/refs"
 	"github.com/gatewright/gatewright/internal/resolve/route"
@@ -28,6 +29,8 @@ type Inherited struct {
 	// Rules counts the rules of each listener, and Rejected has those that policies of the listener reject.
 	Rules    *store.Sums[route.Resolved]
 	Rejected *store.TableOf[ir.ListenerID, []route.Rejected]
+	// ClosedBy names the policies because of which a listener of a Gateway accepts no connection, empty if it does.
+	ClosedBy func(v *store.View, gateway string, l gateway.Listener) string
 	// Users lists the Gateways that send requests or connections to a backend.
 	Users func(v *store.View, target ir.BackendTarget) []string
 }
@@ -81,7 +84,7 @@ func (in Inherited) ofListeners(v *store.View, policy attach.Ref, t attach.Targe
 			reach := attach.Reach{
 				Gateway: name, Target: t, Subject: chain[len(chain)-1], Others: in.Rules.Get(v, id.String()),
 				// One Gateway that is not served says nothing of the policy of a class.
-				NotServed: t.Level() != attach.LevelClass && (!l.Attachable || !l.Usable()),
+				NotServed: t.Level() != attach.LevelClass && (!l.Attachable || !l.Usable() || in.ClosedBy(v, name, l) != ""),
 			}
 			if layer != nil {
 				reach.Losses = layer.Losses

@@ -66,20 +66,37 @@ func TestAPathThatIsCountedHasTheSpellingOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind, path, request string
-		counted             bool
+		counted, inverted   bool
 	}{
-		{"PathPrefix", "/%61dmin", "/admin/x?a=b", true},
-		{"PathPrefix", "/%61dmin", "/adminx", false},
-		{"Exact", "/a%2Db", "/a-b", true},
-		{"Exact", "/a%2Fb", "/a/b?x", true},
-		{"Exact", "/a%2Fb", "/a%2Fb", true},
-		{"PathPrefix", "/", "/a", true},
-		{"PathPrefix", "/a/", "/a", true},
+		{kind: "PathPrefix", path: "/%61dmin", request: "/admin/x?a=b", counted: true},
+		{kind: "PathPrefix", path: "/%61dmin", request: "/adminx", inverted: true},
+		{kind: "Exact", path: "/a%2Db", request: "/a-b", counted: true},
+		{kind: "Exact", path: "/a%2Fb", request: "/a/b?x", counted: true, inverted: true},
+		{kind: "Exact", path: "/a%2Fb", request: "/a%2Fb", counted: true},
+		{kind: "PathPrefix", path: "/a//b", request: "/a/b", counted: true, inverted: true},
+		{kind: "PathPrefix", path: "/a//b", request: "/a//b/c", counted: true},
+		{kind: "PathPrefix", path: "/", request: "/a", counted: true},
+		{kind: "PathPrefix", path: "/a/", request: "/a", counted: true},
 	} {
 		kind := gwv1.PathMatchType(c.kind)
-		text, ok := pathExpression(&v1alpha1.RateLimitPath{Type: &kind, Value: c.path})
-		if !ok || regexp.MustCompile("^(?:"+text+")$").MatchString(c.request) != c.counted {
-			t.Errorf("%s %s: %s is counted as %q, want %t", c.kind, c.path, c.request, text, c.counted)
+		for invert, want := range map[bool]bool{false: c.counted, true: c.inverted} {
+			text, ok := pathExpression(&v1alpha1.RateLimitPath{Type: &kind, Value: c.path, Invert: &invert})
+			if !ok || (regexp.MustCompile("^(?:"+text+")$").MatchString(c.request) != invert) != want {
+				t.Errorf("%s %s, inverted %t: %s is compared with %q, want %t", c.kind, c.path, invert, c.request, text, want)
+			}
+		}
+	}
+}
+
+func TestAPathWithAQueryIsAProblem(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{"/a?b": 1, "/a#b": 1, "/a%3Fb": 0} {
+		for _, kind := range []gwv1.PathMatchType{gwv1.PathMatchExact, gwv1.PathMatchPathPrefix} {
+			c := newConverter(&store.Objects{})
+			matches := c.path("path", &v1alpha1.RateLimitPath{Type: &kind, Value: path})
+			if len(c.Problems) != want || len(matches) != 1-want {
+				t.Errorf("%s %s: %d matches, problems %q", kind, path, len(matches), c.Problems)
+			}
 		}
 	}
 }

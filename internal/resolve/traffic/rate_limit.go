@@ -104,6 +104,9 @@ func (c *converter) path(field string, p *v1alpha1.RateLimitPath) []ir.RateMatch
 		c.Fail("%s: type %q is not known; use Exact, PathPrefix or RegularExpression", field, *p.Type)
 	case values.Is(p.Type, gwv1.PathMatchRegularExpression):
 		_, ok = c.Match(field, v1alpha1.StringMatch{Type: new(v1alpha1.StringMatchRegularExpression), Value: p.Value})
+	case strings.ContainsAny(p.Value, "?#"):
+		c.Fail("%s %q is not a path; leave out the query", field, p.Value)
+		return nil
 	}
 	if !ok || !c.Accept(header.CheckValue(field, p.Value)) {
 		return nil
@@ -165,19 +168,24 @@ func pathExpression(p *v1alpha1.RateLimitPath) (string, bool) {
 	const query = `(?:\?.*)?`
 	switch values.Or(p.Type) {
 	case gwv1.PathMatchExact:
-		return quotedPaths(p.Value, "") + query, true
+		return quotedPaths(p, "") + query, true
 	case gwv1.PathMatchRegularExpression:
 		return "(?:" + p.Value + ")" + query, true
 	case "", gwv1.PathMatchPathPrefix:
-		return quotedPaths(p.Value, "/") + `(?:/[^?]*)?` + query, true
+		return quotedPaths(p, "/") + `(?:/[^?]*)?` + query, true
 	default:
 		return "", false
 	}
 }
 
-// quotedPaths matches the paths that listeners may make of a path, without a suffix.
-func quotedPaths(path, suffix string) string {
-	paths := ir.PathSpellings(path)
+// quotedPaths matches the paths that listeners may make of a path, without a suffix. To invert all of them would count too little, so that
+// only the path with the slashes that are written there is left.
+func quotedPaths(p *v1alpha1.RateLimitPath, suffix string) string {
+	paths := ir.PathSpellings(p.Value)
+	if values.IsTrue(p.Invert) {
+		path, _ := ir.CanonicalPath(p.Value)
+		paths = []string{path}
+	}
 	for i := range paths {
 		paths[i] = regexp.QuoteMeta(strings.TrimSuffix(paths[i], suffix))
 	}

@@ -42,11 +42,20 @@ func (p PathRule) Expression(strict bool) string {
 	case strict:
 		return regexp.QuoteMeta(m.Value) + query
 	case m.Kind == Prefix:
-		path := bytes.TrimRight(unescaped(m.Value), `/\`)
+		path := bytes.TrimRight(resolved(m.Value), `/\`)
 		return anySpelling(path) + parameters + `(?:(?:` + anySlash + `|` + endOfPath + `)[^?]*)?` + query
 	default:
-		return anySpelling(unescaped(m.Value)) + parameters + `(?:(?:` + endOfPath + `)[^?]*)?` + query
+		return anySpelling(resolved(m.Value)) + parameters + `(?:(?:` + endOfPath + `)[^?]*)?` + query
 	}
+}
+
+// resolved decodes what is escaped in a path, and resolves its dot segments, which no request has any more.
+func resolved(path string) []byte {
+	decoded := unescaped(path)
+	if canonical, ok := CanonicalPath(strings.ReplaceAll(string(decoded), "%", "%25")); ok {
+		return unescaped(canonical)
+	}
+	return decoded
 }
 
 // unescaped decodes what is escaped in a path.

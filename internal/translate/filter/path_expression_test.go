@@ -57,6 +57,11 @@ func TestSpellingsOfADeniedPath(t *testing.T) {
 		{"a character outside ASCII", "/café", []string{"/caf%C3%A9", "/caf%c3%a9"}, []string{"/caf%E9"}},
 		{"a space", "/a b", []string{"/a%20b"}, []string{"/a", "/ab"}},
 		{"an escaped letter", "/%61dmin", []string{"/admin"}, nil},
+		{"dots", "/x/../admin", []string{"/admin", "/admin/x", "//admin"}, []string{"/x/admin", "/x", "/administrator"}},
+		{"escaped dots", "/x/%2e%2E/admin/%2e", []string{"/admin", "/admin/x"}, []string{"/x/admin", "/x"}},
+		{"dots beside an escaped slash", "/x%2f..%5Cadmin", []string{"/admin", "/admin/x"}, []string{"/x/admin", "/x"}},
+		{"dots that are escaped twice", "/x/%252e%252e/admin", []string{"/x/%252e%252e/admin"}, []string{"/admin", "/x"}},
+		{"dots in names", "/a.b/..c", []string{"/a.b/..c"}, []string{"/a.b", "/c"}},
 		{"an escaped slash", "/a%2Fb", []string{"/a/b", "/a%2fb", "/a//b"}, []string{"/ab"}},
 		{"a lone percent sign", "/100%", []string{"/100%", "/100%25"}, []string{"/100"}},
 		{"a slash behind", "/admin//", []string{"/admin", "/admin/x"}, []string{"/administrator"}},
@@ -82,7 +87,7 @@ func TestSpellingsOfADeniedPath(t *testing.T) {
 func TestExactAndRegularPaths(t *testing.T) {
 	t.Parallel()
 	exact, regex := ir.StringMatch{Value: "/admin"}, ir.StringMatch{Kind: ir.Regex, Value: "/admin/.*"}
-	prefix := ir.StringMatch{Kind: ir.Prefix, Value: "/public"}
+	prefix, dots := ir.StringMatch{Kind: ir.Prefix, Value: "/public"}, ir.StringMatch{Value: "/x/%2e%2e/admin"}
 	for _, c := range []struct {
 		match           ir.StringMatch
 		path            string
@@ -95,6 +100,8 @@ func TestExactAndRegularPaths(t *testing.T) {
 		{match: exact, path: "/x/..;/admin", denied: true},
 		{match: exact, path: "/admin/"},
 		{match: exact, path: "/admin/x"},
+		{match: dots, path: "/admin", denied: true},
+		{match: dots, path: "/x"},
 		{match: regex, path: "/admin/x", denied: true, allowed: true},
 		{match: regex, path: "/admin/..;/x", denied: true},
 		{match: regex, path: "/x/..%2fadmin/x", denied: true},

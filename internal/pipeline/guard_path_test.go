@@ -29,6 +29,8 @@ func TestPathsOfRulesHaveTheSpellingOfRequests(t *testing.T) {
 		{"a character that needs no escape", "PathPrefix", "/%40admin", map[string]string{"/%40admin": "v2", "/@admin": "v1"}},
 		{"an escaped slash", "PathPrefix", "/a%2fb", map[string]string{"/a/b": "error", "/a/b/c": "error", "/a": "v1"}},
 		{"an escaped backslash", "Exact", "/a%5Cb", map[string]string{"/a/b": "error", "/a/b/c": "v1", "/a": "v1"}},
+		{"a backslash is a slash", "PathPrefix", `/a\\b`, map[string]string{"/a/b": "v2", "/a/b/c": "v2", "/a": "v1"}},
+		{"two backslashes", "PathPrefix", `/a\\\\b`, map[string]string{"/a/b": "error", "/a": "v1"}},
 		{"two slashes", "PathPrefix", "/a//b", map[string]string{"/a/b": "error", "/a": "v1"}},
 		{"an expression is compared as it is written", "RegularExpression", "/%61dmin", map[string]string{"/admin": "v1", "/%61dmin": "v1"}},
 	} {

@@ -24,7 +24,7 @@ func (m requestMatch) readings() []requestMatch {
 			own.Path.Value = strings.TrimSuffix(path, "/")
 		}
 		if len(paths) > 1 {
-			own.ambiguous = fmt.Sprintf("path %q has an escaped slash, a backslash or two slashes, which listeners make %s of; write the plain "+
+			own.ambiguous = fmt.Sprintf("path %q has an escaped slash or backslash, or two slashes, which listeners make %s of; write the plain "+
 				"path, or use RegularExpression", written, strings.Join(paths, " or "))
 		}
 		list = append(list, own)

@@ -31,6 +31,7 @@ func TestPathsOfRulesHaveTheSpellingOfRequests(t *testing.T) {
 		{"an escaped backslash", "Exact", "/a%5Cb", map[string]string{"/a/b": "error", "/a/b/c": "v1", "/a": "v1"}},
 		{"a backslash is a slash", "PathPrefix", `/a\\b`, map[string]string{"/a/b": "v2", "/a/b/c": "v2", "/a": "v1"}},
 		{"two backslashes", "PathPrefix", `/a\\\\b`, map[string]string{"/a/b": "error", "/a": "v1"}},
+		{"nothing but an escaped backslash", "PathPrefix", "/%5c", map[string]string{"//": "error", "/": "v1", "/a": "v1"}},
 		{"two slashes", "PathPrefix", "/a//b", map[string]string{"/a/b": "error", "/a": "v1"}},
 		{"an expression is compared as it is written", "RegularExpression", "/%61dmin", map[string]string{"/admin": "v1", "/%61dmin": "v1"}},
 	} {
@@ -57,7 +58,9 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}]
   path: {escapedSlashesAction: KeepUnchanged, disableMergeSlashes: true}
 `
-	for path, requests := range map[string][]string{"/a%2Fb": {"/a%2Fb", "/a/b"}, "/a//b": {"/a//b", "/a/b"}} {
+	for path, requests := range map[string][]string{
+		"/a%2Fb": {"/a%2Fb", "/a/b"}, "/a//b": {"/a//b", "/a/b"}, "/%5c": {"/%5c", "/%5c/x", "//", "//x", "///x"},
+	} {
 		answer := answering(t, guardedPath("PathPrefix", path)+keeps)
 		for _, request := range requests {
 			if got := answer("http://a.example" + request); got != "error" {
@@ -66,6 +69,19 @@ spec:
 		}
 		if got := answer("http://a.example/a"); !strings.Contains(got, "v1") {
 			t.Errorf("with a rule for %s, /a answers %s", path, got)
+		}
+	}
+}
+
+// TestAnEscapedBackslashDoesNotCloseAllPaths has a rule with a guard before the one for all paths, so that it comes first where both have
+// the same path.
+func TestAnEscapedBackslashDoesNotCloseAllPaths(t *testing.T) {
+	t.Parallel()
+	const wide = "    - backendRefs: [{name: v1, port: 80}]\n"
+	answer := answering(t, strings.Replace(guardedPath("PathPrefix", "/%5c"), wide, "", 1)+wide)
+	for path, want := range map[string]string{"/": "v1", "/a": "v1", "//": "error"} {
+		if got := answer("http://a.example" + path); !strings.Contains(got, want) {
+			t.Errorf("%s answers %s, want %s", path, got, want)
 		}
 	}
 }

@@ -19,7 +19,12 @@ func (m requestMatch) readings() []requestMatch {
 	for _, path := range paths {
 		own := m
 		own.Path.Value = path
-		if own.Path.Kind == ir.Prefix && path != "/" {
+		switch {
+		case own.Path.Kind != ir.Prefix || path == "/":
+		case len(paths) > 1 && strings.Trim(path, "/") == "":
+			// Without its trailing slashes it would be a prefix of every path. Where slashes are merged, `//` alone is left of such paths.
+			own.Path = ir.StringMatch{Kind: ir.Regex, Value: anyLines + path + ".*"}
+		default:
 			// The standard: a trailing slash does not matter to a prefix.
 			own.Path.Value = strings.TrimSuffix(path, "/")
 		}

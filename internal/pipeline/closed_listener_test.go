@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,5 +107,60 @@ func TestAPolicyOnAListenerThatAnotherOneClosesIsNotProgrammed(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s %s: Programmed is %q, want %q", c.kind, c.name, got, c.want)
 		}
+	}
+}
+
+// TestWhyListenersAreNotServed has a listener without a certificate, and one that a policy closes. The policy is valid, but overrides what
+// the Gateway says of client certificates.
+func TestWhyListenersAreNotServed(t *testing.T) {
+	t.Parallel()
+	const objects = `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec:
+  gatewayClassName: gatewright
+  tls: {frontend: {default: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: ca}]}}}}
+  listeners:
+    - {name: bare, hostname: bare.example, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: gone}]}}
+    - {name: closed, hostname: closed.example, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: cert}]}}
+---
+apiVersion: gatewright.dev/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {namespace: infra, name: clients, generation: 1}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: closed}]
+  strategy: Overrides
+  tls: {clientValidation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: ca}]}}
+---
+kind: HTTPRoute
+metadata: {namespace: infra, name: r, generation: 1}
+spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+`
+	p := Offline(append(keys(), resolvetest.Load(t, base+objects)...))
+	gw, _ := p.graph.gatewayStatus.Get(nil, "infra/web")
+	var programmed []string
+	for _, l := range gw.outcome.Listeners {
+		programmed = append(programmed, l.Conditions[len(l.Conditions)-1].Message)
+	}
+	if want := []string{
+		"the listener has no usable certificate",
+		"the listener closes every connection because of ClientTrafficPolicy infra/clients, whose conditions say why",
+	}; !slices.Equal(programmed, want) {
+		t.Errorf("listeners have %q, want %q", programmed, want)
+	}
+	o, _ := p.graph.routeStatus.Get(nil, "HTTPRoute/infra/r")
+	const want = "no proxy serves the route: listener bare of Gateway infra/web has no usable certificate; see its condition ResolvedRefs; " +
+		"listener closed of Gateway infra/web closes every connection because of ClientTrafficPolicy infra/clients; see its conditions"
+	if !slices.ContainsFunc(o.Parents[0].Conditions, func(c outcome.Condition) bool {
+		return c.Type == outcome.RouteProgrammed && c.Reason == outcome.ListenerNotProgrammed && c.Message == want
+	}) {
+		t.Errorf("the route has %+v, want %q", o.Parents[0].Conditions, want)
+	}
+	got := ""
+	for _, c := range policyOutcome(t, p.graph, store.ClientTrafficPolicy, "infra/clients").Conditions {
+		got += c.Reason + ": " + c.Message + "; "
+	}
+	if !strings.Contains(got, "has spec.tls.frontend of its own and is rejected") {
+		t.Errorf("the policy has %q", got)
 	}
 }

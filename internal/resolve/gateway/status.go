@@ -128,7 +128,7 @@ func listenerProgrammed(l Listener, gateway outcome.Condition) outcome.Condition
 		condition.Reason, condition.Message = string(gwv1.ListenerReasonInvalid), "the listener is not accepted"
 	case l.ClosedBy != "":
 		condition.Reason = string(gwv1.ListenerReasonInvalid)
-		condition.Message = "the listener " + ClosesConnections(l.ClosedBy) + ", which cannot be served; see its conditions"
+		condition.Message = "the listener " + ClosesConnections(l.ClosedBy) + ", whose conditions say why"
 	case !l.Usable():
 		condition.Reason, condition.Message = string(gwv1.ListenerReasonInvalid), "the listener has no usable certificate"
 	case gateway.State != outcome.True:

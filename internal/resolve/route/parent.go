@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -174,13 +175,25 @@ func unserved(name string, takers []gateway.ParentListener) []outcome.Condition 
 	if slices.ContainsFunc(takers, func(l gateway.ParentListener) bool { return l.Usable }) {
 		return nil
 	}
-	message := "no proxy serves the route: listener %s of %s has no usable certificate; see its condition ResolvedRefs"
-	if i := slices.IndexFunc(takers, func(l gateway.ParentListener) bool { return l.ClosedBy != "" }); i >= 0 {
-		message = "no proxy serves the route: listener %s of %s " + gateway.ClosesConnections(takers[i].ClosedBy) + "; see its conditions"
+	var causes []string
+	byCause := map[string][]gateway.ParentListener{}
+	for _, l := range takers {
+		cause := "has no usable certificate; see its condition ResolvedRefs"
+		if l.ClosedBy != "" {
+			cause = gateway.ClosesConnections(l.ClosedBy) + "; see its conditions"
+		}
+		if byCause[cause] == nil {
+			causes = append(causes, cause)
+		}
+		byCause[cause] = append(byCause[cause], l)
 	}
-	which := names(takers, func(l gateway.ParentListener) string { return l.Name })
+	for i, cause := range causes {
+		which := names(byCause[cause], func(l gateway.ParentListener) string { return l.Name })
+		causes[i] = fmt.Sprintf("listener %s of %s %s", which, name, cause)
+	}
 	return []outcome.Condition{{
-		Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.ListenerNotProgrammed, Message: fmt.Sprintf(message, which, name),
+		Type: outcome.RouteProgrammed, State: outcome.False, Reason: outcome.ListenerNotProgrammed,
+		Message: "no proxy serves the route: " + strings.Join(causes, "; "),
 	}}
 }
 

@@ -63,6 +63,11 @@ spec:
 			"no labels", "targetSelectors: [{" + group + "kind: HTTPRoute, matchLabels: {tier: none}}]", "",
 			"the policy has no target: targetSelectors[0] selects no HTTPRoute of namespace infra: none has these labels",
 		},
+		{
+			"no labels beside those of another selector", "targetSelectors: [{" + group + "kind: HTTPRoute, matchLabels: {tier: none}}, {" +
+				group + "kind: HTTPRoute, matchLabels: {tier: one}}]", "",
+			"targetSelectors[0] selects no HTTPRoute of namespace infra: none has these labels",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -122,7 +122,7 @@ func TestSelect(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			// Two selectors that select the same select it once.
-			got, problem := kind.Select("app", []attach.Selector{c.selector, c.selector}, candidates, granted)
+			got, _, problem := kind.Select("app", []attach.Selector{c.selector, c.selector}, candidates, granted)
 			if problem != nil || !slices.Equal(got, c.want) {
 				t.Errorf("got %v, %v, want %v", got, problem, c.want)
 			}
@@ -131,7 +131,7 @@ func TestSelect(t *testing.T) {
 	t.Run("a selector that cannot be read", func(t *testing.T) {
 		t.Parallel()
 		bad := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}
-		got, problem := kind.Select("app", []attach.Selector{with(route, bad, false)}, candidates, granted)
+		got, _, problem := kind.Select("app", []attach.Selector{with(route, bad, false)}, candidates, granted)
 		if got != nil || problem == nil || problem.Reason != "Invalid" || !strings.Contains(problem.Message, "targetSelectors[0]") {
 			t.Errorf("got %v, %v", got, problem)
 		}

@@ -27,18 +27,19 @@ type Candidate struct {
 	Labels map[string]string
 }
 
-// Select lists what selectors of a policy in a namespace select, sorted, each target once. Objects of other namespaces are selected only
-// where granted says that a ReferenceGrant lets policies of this kind and namespace refer to them. A selector of a kind that has no
-// namespaces, or that this kind of policy does not attach to, selects nothing.
+// Select lists what selectors of a policy in a namespace select, sorted, each target once, and says of each selector whether it selects
+// something: in another namespace, if it is for all. Objects of other namespaces are selected only where granted says that a ReferenceGrant
+// lets policies of this kind and namespace refer to them. A selector of a kind that has no namespaces, or that this kind of policy does not
+// attach to, selects nothing.
 func (k *Kind[S]) Select(
 	namespace string, selectors []Selector, candidates []Candidate, granted func(Target) bool,
-) ([]Target, *refs.Problem) {
-	var targets []Target
+) (targets []Target, found []bool, problem *refs.Problem) {
+	found = make([]bool, len(selectors))
 	for i := range selectors {
 		s := &selectors[i]
 		selector, err := metav1.LabelSelectorAsSelector(&s.Labels)
 		if err != nil {
-			return nil, &refs.Problem{
+			return nil, nil, &refs.Problem{
 				Reason:  string(gwv1.PolicyReasonInvalid),
 				Message: fmt.Sprintf("targetSelectors[%d] cannot be read: %v; correct it", i, err),
 			}
@@ -50,11 +51,12 @@ func (k *Kind[S]) Select(
 			same := c.Target.Group == s.Group && c.Target.Kind == s.Kind
 			if same && selector.Matches(labels.Set(c.Labels)) && s.reaches(namespace, c.Target, granted) {
 				targets = append(targets, c.Target.Object())
+				found[i] = found[i] || (c.Target.Namespace != namespace) == s.AllNamespaces
 			}
 		}
 	}
 	slices.SortFunc(targets, compareTargets)
-	return slices.Compact(targets), nil
+	return slices.Compact(targets), found, nil
 }
 
 // selects says whether policies of this kind can have a selector for the kind of objects that one names.
@@ -63,16 +65,13 @@ func (k *Kind[S]) selects(s *Selector) bool {
 }
 
 // Unselected are what to tell the author of a policy in a namespace about selectors that select nothing, one clause for each. group is that
-// of the policy. What other namespaces have and do not grant is not named.
-func (k *Kind[S]) Unselected(group, namespace string, selectors []Selector, selected []Target) []string {
+// of the policy, and found what [Kind.Select] says. What other namespaces have and do not grant is not named.
+func (k *Kind[S]) Unselected(group, namespace string, selectors []Selector, found []bool) []string {
 	var notes []string
 	for i := range selectors {
 		s := &selectors[i]
-		found := slices.ContainsFunc(selected, func(t Target) bool {
-			return t.Group == s.Group && t.Kind == s.Kind && (t.Namespace != namespace) == s.AllNamespaces
-		})
 		switch {
-		case found:
+		case found[i]:
 		case !k.selects(s):
 			notes = append(notes, fmt.Sprintf("targetSelectors[%d] selects nothing: only %s can be a target", i, k.targetNames()))
 		case s.AllNamespaces:

@@ -46,11 +46,11 @@ func takeTargets[S any](
 	p.Targets, p.Excluded = kind.Attach(p.Ref.Namespace, objects.System, references)
 	p.Notes = append(p.Notes, kind.Notes(p.Excluded, objects.System)...)
 	selectors := selectorsOf(spec.TargetSelectors)
-	selected, problem := selectTargets(v, objects, kind, p.Ref.Namespace, selectors)
+	selected, found, problem := selectTargets(v, objects, kind, p.Ref.Namespace, selectors)
 	if problem != nil {
 		p.Accepted = problem
 	} else {
-		p.Notes = append(p.Notes, kind.Unselected(v1alpha1.GroupName, p.Ref.Namespace, selectors, selected)...)
+		p.Notes = append(p.Notes, kind.Unselected(v1alpha1.GroupName, p.Ref.Namespace, selectors, found)...)
 	}
 	for _, t := range selected {
 		if !slices.Contains(p.Targets, t) {
@@ -77,7 +77,7 @@ func selectorsOf(spec []v1alpha1.PolicyTargetSelector) []attach.Selector {
 
 func selectTargets[S any](
 	v *store.View, objects *store.Objects, kind *attach.Kind[S], namespace string, selectors []attach.Selector,
-) ([]attach.Target, *refs.Problem) {
+) ([]attach.Target, []bool, *refs.Problem) {
 	var candidates []attach.Candidate
 	for _, s := range selectors {
 		candidates = append(candidates, candidatesOf(v, objects, s.Kind, namespace, s.AllNamespaces)...)

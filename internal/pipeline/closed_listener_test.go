@@ -52,15 +52,32 @@ spec: {parentRefs: [{kind: ListenerSet, name: set}], rules: [{backendRefs: [{nam
 // TestAListenerThatAPolicyClosesIsNotProgrammed has a ClientTrafficPolicy that cannot be served, so that a listener accepts no connection.
 func TestAListenerThatAPolicyClosesIsNotProgrammed(t *testing.T) {
 	t.Parallel()
-	p := Offline(append(keys(), resolvetest.Load(t, base+closedListeners)...))
+	// Another policy cannot be served either, but closes nothing.
+	const other = `
+---
+apiVersion: gatewright.dev/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {namespace: infra, name: addresses, generation: 1}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}]
+  clientIPDetection: {xForwardedFor: {trustedCIDRs: [none]}}
+`
+	p := Offline(append(keys(), resolvetest.Load(t, base+closedListeners+other)...))
+	if o := policyOutcome(t, p.graph, store.ClientTrafficPolicy, "infra/addresses"); o.Conditions[0].State != outcome.False {
+		t.Errorf("the other policy has %+v", o.Conditions)
+	}
 	const closed = "closes every connection because of ClientTrafficPolicy infra/ciphers"
 	gw, _ := p.graph.gatewayStatus.Get(nil, "infra/web")
 	set, _ := p.graph.setStatus.Get(nil, "infra/set")
 	for i, l := range append(gw.outcome.Listeners, set.outcome.Listeners...) {
 		programmed := l.Conditions[len(l.Conditions)-1]
-		if got := programmed.Reason == "Invalid" && strings.Contains(programmed.Message, closed); got != (i > 0) {
+		if got := programmed.Reason == "Invalid" && strings.HasPrefix(programmed.Message, "the listener "+closed+", whose"); got != (i > 0) {
 			t.Errorf("listener %s has %+v", l.Name, programmed)
 		}
+	}
+	if programmed := set.outcome.Conditions[1]; programmed.State != outcome.False || programmed.Reason != "ListenersNotValid" ||
+		!strings.Contains(programmed.Message, "own "+closed) {
+		t.Errorf("the ListenerSet has %+v", programmed)
 	}
 	for name, want := range map[string]bool{"only": true, "both": false, "in-set": true} {
 		o, _ := p.graph.routeStatus.Get(nil, "HTTPRoute/infra/"+name)
@@ -86,7 +103,14 @@ func TestAPolicyOnAListenerThatAnotherOneClosesIsNotProgrammed(t *testing.T) {
 	const admin, set = "kind: Gateway, name: web, sectionName: admin", "kind: ListenerSet, name: set"
 	p := Offline(append(keys(), resolvetest.Load(t, base+closedListeners+
 		policy("SecurityPolicy", "listener", admin, deny)+policy("BackendTrafficPolicy", "listener", admin, timeout)+
-		policy("SecurityPolicy", "set", set, deny)+policy("SecurityPolicy", "gateway", "kind: Gateway, name: web", deny))...))
+		policy("SecurityPolicy", "set", set, deny)+policy("SecurityPolicy", "gateway", "kind: Gateway, name: web", deny)+
+		policy("SecurityPolicy", "override", admin, "strategy: Overrides, cors: {allowOrigins: ['https://a.example']}")+`---
+kind: HTTPRoute
+metadata: {namespace: infra, name: own-cors, generation: 1}
+spec:
+  parentRefs: [{name: web, sectionName: admin}]
+  rules: [{filters: [{type: CORS, cors: {allowOrigins: ['https://b.example']}}], backendRefs: [{name: v1, port: 80}]}]
+`)...))
 	const notServed = "ListenerNotProgrammed: no setting takes effect: "
 	const ofListener = notServed + "listener admin of Gateway infra/web is not served; see its conditions"
 	for _, c := range []struct {
@@ -95,6 +119,7 @@ func TestAPolicyOnAListenerThatAnotherOneClosesIsNotProgrammed(t *testing.T) {
 	}{
 		{store.SecurityPolicy, "listener", ofListener},
 		{store.BackendTrafficPolicy, "listener", ofListener},
+		{store.SecurityPolicy, "override", ofListener},
 		{store.SecurityPolicy, "set", notServed + "no listener of ListenerSet infra/set is served; see their conditions"},
 		{store.SecurityPolicy, "gateway", ""},
 	} {

@@ -158,13 +158,17 @@ type port struct {
 	shared, udp, proxyProtocol bool
 }
 
-// demandsUnknown says whether a policy of a listener has a field below tls that is not known, and may demand more of clients.
-func (in *port) demandsUnknown(v *store.View, chain []attach.Target) bool {
-	return slices.ContainsFunc(in.policies, func(p *Policy) bool {
+// demandUnknown are the policies of a listener with a field below tls that is not known, and may demand more of clients.
+func (in *port) demandUnknown(v *store.View, chain []attach.Target) []string {
+	var names []string
+	for _, p := range in.policies {
 		object, ok := in.objects.ClientTrafficPolicies.Get(v, p.Ref.Key())
-		return ok && slices.ContainsFunc(p.Targets, func(t attach.Target) bool { return slices.Contains(chain, t) }) &&
-			slices.ContainsFunc(store.UnknownFields(object), func(path string) bool { return strings.HasPrefix(path, "spec.tls") })
-	})
+		if ok && slices.ContainsFunc(p.Targets, func(t attach.Target) bool { return slices.Contains(chain, t) }) &&
+			slices.ContainsFunc(store.UnknownFields(object), func(path string) bool { return strings.HasPrefix(path, "spec.tls") }) {
+			names = append(names, p.Ref.String())
+		}
+	}
+	return names
 }
 
 // inline is what a listener says itself by fields of the standard.
@@ -209,8 +213,10 @@ func (e *Effective) addChain(v *store.View, in *port, key ChainKey, merged attac
 	c.hostname = exact(l.Hostname)
 	policy := c.chain(&merged.Spec)
 	policy.Origins = originsOf(merged.Origins)
+	var unknown []string
 	if l.Terminates {
-		policy.FailClosed = len(merged.Rejections) > 0 || in.demandsUnknown(v, inherit.ListenerChain(in.gateway, l)) ||
+		unknown = in.demandUnknown(v, inherit.ListenerChain(in.gateway, l))
+		policy.FailClosed = len(merged.Rejections) > 0 || len(unknown) > 0 ||
 			slices.ContainsFunc(c.Problems, func(p string) bool { return strings.HasPrefix(p, "tls.") })
 	}
 	if l.Terminates && merged.Spec.TLS != nil && merged.Spec.TLS.ClientValidation != nil {
@@ -227,26 +233,36 @@ func (e *Effective) addChain(v *store.View, in *port, key ChainKey, merged attac
 		if e.closedBy == nil {
 			e.closedBy = map[ChainKey]string{}
 		}
-		e.closedBy[key] = in.atFault(inherit.ListenerChain(in.gateway, l), &merged)
+		e.closedBy[key] = named(append(in.atFault(&merged), unknown...))
 	}
 	return problem
 }
 
-// atFault names the policies of a listener that cannot be served.
-func (in *port) atFault(chain []attach.Target, merged *attach.Effective[Spec]) string {
+// atFault are the policies whose settings of TLS a listener has that cannot be served, or who reject it.
+func (in *port) atFault(merged *attach.Effective[Spec]) []string {
 	var names []string
-	for _, p := range in.policies {
-		if (p.Accepted != nil || p.ResolvedRefs != nil) && slices.ContainsFunc(p.Targets, func(t attach.Target) bool {
-			return slices.Contains(chain, t)
+	for _, o := range merged.Origins {
+		if strings.HasPrefix(o.Setting, "tls.") && slices.ContainsFunc(in.policies, func(p *Policy) bool {
+			return p.Ref == o.Object && (p.Accepted != nil || p.ResolvedRefs != nil)
 		}) {
-			names = append(names, p.Ref.String())
+			names = append(names, o.Object.String())
 		}
 	}
 	for _, r := range merged.Rejections {
 		names = append(names, r.Override.Object.String())
 	}
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ", ")
+	return names
+}
+
+// named lists policies, up to a number of them.
+func named(policies []string) string {
+	const most = 8
+	slices.Sort(policies)
+	policies = slices.Compact(policies)
+	if len(policies) > most {
+		policies = append(policies[:most:most], fmt.Sprintf("and %d more", len(policies)-most))
+	}
+	return strings.Join(policies, ", ")
 }
 
 // Closes says whether policies close a listener.

@@ -69,7 +69,7 @@ func SetStatus(
 	return outcome.ListenerSet{
 		Generation: set.Generation,
 		Gateway:    gateway,
-		Conditions: []outcome.Condition{r.Sets[i].Accepted, setProgrammed(r.Sets[i], programmed)},
+		Conditions: []outcome.Condition{r.Sets[i].Accepted, setProgrammed(r, r.Sets[i], programmed)},
 		Listeners:  listenerStatuses(r, key, programmed, func(id string) int { return attached(gateway, id) }),
 	}, true
 }
@@ -88,13 +88,20 @@ func waiting(generation int64, gateway string) outcome.ListenerSet {
 	}
 }
 
-func setProgrammed(set Set, gateway outcome.Condition) outcome.Condition {
+func setProgrammed(r Resolved, set Set, gateway outcome.Condition) outcome.Condition {
+	listeners := slices.DeleteFunc(slices.Clone(r.Listeners), func(l Listener) bool { return l.Set != set.Key })
+	unserved := leftOut(listeners)
 	condition := outcome.Condition{Type: string(gwv1.ListenerSetConditionProgrammed), State: outcome.False}
 	switch {
 	case set.Accepted.State != outcome.True:
 		condition.Reason, condition.Message = set.Accepted.Reason, "the ListenerSet is not accepted"
+	case len(listeners) > 0 && !slices.ContainsFunc(listeners, Listener.Usable):
+		condition.Reason, condition.Message = string(gwv1.ListenerSetReasonListenersNotValid), unserved
 	case gateway.State != outcome.True:
 		condition.Reason, condition.Message = reasonParentNotProgrammed, gateway.Message
+	case unserved != "":
+		condition.State = outcome.True
+		condition.Reason, condition.Message = string(gwv1.ListenerSetReasonProgrammed), "proxies serve the valid listeners; "+unserved
 	default:
 		condition.State = outcome.True
 		condition.Reason, condition.Message = string(gwv1.ListenerSetReasonProgrammed), "proxies serve the valid listeners"

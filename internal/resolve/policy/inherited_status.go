@@ -90,20 +90,21 @@ func (in Inherited) ofListeners(v *store.View, policy attach.Ref, t attach.Targe
 				reach.Losses = layer.Losses
 			}
 			reaches = append(reaches, reach)
-			reaches = append(reaches, in.rejected(v, policy, t, id)...)
+			reaches = append(reaches, in.rejected(v, policy, reach, id)...)
 		}
 	}
 	return reaches
 }
 
 // rejected are the rules of a listener that a policy above them rejects.
-func (in Inherited) rejected(v *store.View, policy attach.Ref, t attach.Target, id ir.ListenerID) []attach.Reach {
+func (in Inherited) rejected(v *store.View, policy attach.Ref, above attach.Reach, id ir.ListenerID) []attach.Reach {
 	rejected, _ := in.Rejected.Get(v, id)
 	var reaches []attach.Reach
 	for _, r := range rejected {
 		if r.Override.Object == policy {
 			reaches = append(reaches, attach.Reach{
-				Gateway: id.Gateway, Target: t, Subject: r.Inline.Object, Losses: []attach.Loss{r.Loss()},
+				Gateway: id.Gateway, Target: above.Target, NotServed: above.NotServed,
+				Subject: r.Inline.Object, Losses: []attach.Loss{r.Loss()},
 			})
 		}
 	}

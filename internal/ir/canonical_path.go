@@ -160,6 +160,11 @@ func UnescapeSlashes(path string) string { return escapedSlash.Replace(path) }
 
 var escapedSlash = strings.NewReplacer("%2F", "/", "%2f", "/", "%5C", `\`, "%5c", `\`)
 
+// AnyCaseOfSlashes has an expression that takes both cases of hex digits in place of escaped slashes and backslashes of quoted text.
+func AnyCaseOfSlashes(quoted string) string { return escapedSlashCase.Replace(quoted) }
+
+var escapedSlashCase = strings.NewReplacer("%2F", "%2[Ff]", "%2f", "%2[Ff]", "%5C", "%5[Cc]", "%5c", "%5[Cc]")
+
 // PathSpellings are the paths that listeners may make of a path, sorted: with and without its escaped slashes, and its repeated ones. There
 // is one but for a path with such slashes. A path that proxies answer 400 to keeps no request from others.
 func PathSpellings(written string) []string {

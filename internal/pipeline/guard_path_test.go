@@ -59,7 +59,8 @@ spec:
   path: {escapedSlashesAction: KeepUnchanged, disableMergeSlashes: true}
 `
 	for path, requests := range map[string][]string{
-		"/a%2Fb": {"/a%2Fb", "/a/b"}, "/a//b": {"/a//b", "/a/b"}, "/%5c": {"/%5c", "/%5c/x", "//", "//x", "///x"},
+		"/a%2Fb": {"/a%2Fb", "/a%2fb", "/a%2fb/c", "/a/b"}, "/a%2fb%5Cc": {"/a%2Fb%5cc", "/a%2fb%5cc"}, "/a//b": {"/a//b", "/a/b"},
+		"/%5c": {"/%5c", "/%5C", "/%5c/x", "//", "//x", "///x"},
 	} {
 		answer := answering(t, guardedPath("PathPrefix", path)+keeps)
 		for _, request := range requests {

@@ -67,7 +67,7 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 	rules := make([]Rule, 0, len(served))
 	for i, m := range served {
 		numbered := fmt.Sprintf("%s/%d", name, i)
-		placed := a.rule(numbered, m)
+		placed := a.rule(numbered, m.Match).at(m.place)
 		if rule.wide {
 			placed = placed.at(placed.rank.first())
 		}
@@ -84,13 +84,13 @@ func (r *resolver) rules(name string, index int, rule requestRule, a action, mes
 
 // matches are those of a rule that can be served, and a message if one cannot. Of a rule that guards something there is, in place of that
 // one, all that it may mean; rest says that nothing is known of its path.
-func (r *resolver) matches(rule requestRule) (served []ir.Match, rest bool, message string) {
+func (r *resolver) matches(rule requestRule) (served []placedMatch, rest bool, message string) {
 	guarded := guards(rule.filters) || r.protected(rule.name)
 	for _, m := range rule.matches {
 		before := r.expressions
 		problem := checkMatch(m, &r.expressions)
 		if problem == "" {
-			served = append(served, m.Match)
+			served = append(served, placedMatch{m.Match, rankOf(m.Match)})
 			continue
 		}
 		message = problem

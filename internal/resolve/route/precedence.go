@@ -30,6 +30,12 @@ const (
 	rankExact
 )
 
+// placedMatch is a match with the place of its rule, which can be that of another match.
+type placedMatch struct {
+	ir.Match
+	place rank
+}
+
 // first is before every rank of the same path and method.
 func (r rank) first() rank {
 	r.headers = math.MaxInt

@@ -39,9 +39,9 @@ var always = ir.NamedMatch{Name: ":method", StringMatch: ir.StringMatch{Kind: ir
 // meant is a match for all that a match which cannot be read may mean, in a place no later than its own: all conditions that can be read
 // stay, and of the others a header or parameter has to be there, or a path has to begin as its expression does. It is false for a path
 // that no request can have, and for one of a type that is not known.
-func (e *expressions) meant(m requestMatch) (ir.Match, bool) {
+func (e *expressions) meant(m requestMatch) (placedMatch, bool) {
 	if m.anyPath {
-		return ir.Match{}, false
+		return placedMatch{}, false
 	}
 	wide := m.Match
 	wide.Path = e.meantPath(m.Path, m.segments)
@@ -67,7 +67,26 @@ func (e *expressions) meant(m requestMatch) (ir.Match, bool) {
 	}
 	// What took the place of expressions beyond the limit of the route is small.
 	fresh := expressions{expression.Budget{Limits: e.Limits}}
-	return wide, checkPathMatch(wide.Path) == "" && fresh.checkPath(wide.Path) == ""
+	readable := checkPathMatch(wide.Path) == "" && fresh.checkPath(wide.Path) == ""
+	place := rankOf(wide)
+	if escaped, ok := anyCaseOfSlashes(wide.Path); ok && e.Take(escaped.Value) == nil {
+		wide.Path = escaped
+	}
+	return placedMatch{wide, place}, readable
+}
+
+// anyCaseOfSlashes takes both cases of hex digits in the escaped slashes and backslashes of a path, which backends decode alike. It is
+// false for a path without them.
+func anyCaseOfSlashes(m ir.StringMatch) (ir.StringMatch, bool) {
+	quoted := regexp.QuoteMeta(m.Value)
+	value := ir.AnyCaseOfSlashes(quoted)
+	if m.Kind == ir.Regex || value == quoted {
+		return m, false
+	}
+	if m.Kind == ir.Prefix {
+		value += "(?:/.*)?"
+	}
+	return ir.StringMatch{Kind: ir.Regex, Value: anyLines + value}, true
 }
 
 func (e *expressions) orAny(m ir.NamedMatch) ir.NamedMatch {

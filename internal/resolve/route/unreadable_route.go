@@ -40,7 +40,7 @@ func (in Inputs) closedRules(v *store.View, route requestRoute, name ir.Name) (r
 		rule, _ = in.withConditions(v, from, rule)
 		for j, m := range rule.matches {
 			matchName := fmt.Sprintf("%s/%s/%d/%d", kind, name, i, j)
-			match := m.Match
+			match := placedMatch{m.Match, rankOf(m.Match)}
 			before := e
 			if checkMatch(m, &e) != "" {
 				e = before
@@ -53,7 +53,7 @@ func (in Inputs) closedRules(v *store.View, route requestRoute, name ir.Name) (r
 				}
 				match = wide
 			}
-			closed := failing(kind).rule(matchName, match)
+			closed := failing(kind).rule(matchName, match.Match).at(match.place)
 			if rule.wide {
 				closed = closed.at(closed.rank.first())
 			}

@@ -73,6 +73,7 @@ func TestAPathThatIsCountedHasTheSpellingOfRequests(t *testing.T) {
 		{kind: "Exact", path: "/a%2Db", request: "/a-b", counted: true},
 		{kind: "Exact", path: "/a%2Fb", request: "/a/b?x", counted: true, inverted: true},
 		{kind: "Exact", path: "/a%2Fb", request: "/a%2Fb", counted: true},
+		{kind: "Exact", path: "/a%2Fb", request: "/a%2fb", counted: true, inverted: true},
 		{kind: "PathPrefix", path: "/a//b", request: "/a/b", counted: true, inverted: true},
 		{kind: "PathPrefix", path: "/a//b", request: "/a//b/c", counted: true},
 		{kind: "PathPrefix", path: "/", request: "/a", counted: true},

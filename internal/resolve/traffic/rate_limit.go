@@ -184,10 +184,10 @@ func quotedPaths(p *v1alpha1.RateLimitPath, suffix string) string {
 	paths := ir.PathSpellings(p.Value)
 	if values.IsTrue(p.Invert) {
 		path, _ := ir.CanonicalPath(p.Value)
-		paths = []string{path}
+		return regexp.QuoteMeta(strings.TrimSuffix(path, suffix))
 	}
 	for i := range paths {
-		paths[i] = regexp.QuoteMeta(strings.TrimSuffix(paths[i], suffix))
+		paths[i] = ir.AnyCaseOfSlashes(regexp.QuoteMeta(strings.TrimSuffix(paths[i], suffix)))
 	}
 	if len(paths) == 1 {
 		return paths[0]

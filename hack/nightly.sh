@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs everything in its long form, by stage, and writes docs/nightly.md. A stage that has passed for this commit is not run again, so a run
-# that was stopped goes on where it was. Logs and results stay in the cache.
-# Usage: hack/nightly.sh [STAGE...]; all of them by default
+# Runs everything in its long form, by stage, and writes docs/nightly.md. A stage that has passed for this commit is not run again, and
+# neither is a fault case that has passed for one since which only documentation changed: a run that was stopped goes on where it was.
+# Logs and results stay in the cache.
+# Usage: hack/nightly.sh [STAGE...]; all of them by default. With CASE, as make fault has it, only these fault cases run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly known=(faults simulation mutations fuzz explain families multicluster bench scale)
@@ -21,6 +22,35 @@ commit=$(git describe --always --abbrev=12 --exclude='*')
 runs=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/nightly/$commit
 readonly commit runs
 
+# cases_passed lists the fault cases that need not run again, by what the report says of them.
+cases_passed() {
+	local name result at unchanged=" " changed=" "
+	[[ -z ${CASE:-} && $commit != *-dirty ]] || return 0
+	while IFS='|' read -r _ name result at _; do
+		read -r name <<<"$name"
+		read -r at <<<"$at"
+		[[ $result == " passed"* && $changed != *" $at "* ]] || continue
+		if [[ $unchanged != *" $at "* ]]; then
+			git diff --quiet "$at" HEAD -- . ':!docs' ':!*.md' 2>/dev/null || { changed+="$at "; continue; }
+			unchanged+="$at "
+		fi
+		echo "$name"
+	done < <(sed -n '/^## faults$/,/^## /s/^| [A-Z]/&/p' docs/nightly.md)
+}
+
+# run_faults runs the fault cases that have not passed.
+run_faults() {
+	local passed left
+	passed=$(cases_passed | paste -sd'|')
+	if [[ -n $passed ]]; then
+		echo "not run again: ${passed//|/ }"
+		left=$(sed -n 's/^func Test\([A-Za-z0-9]*\)(t .*/\1/p' test/fault/*_test.go | grep -cvxE "$passed") || true
+		((left > 0)) || return 0
+		export TESTFLAGS="${TESTFLAGS:-} -test.skip=^Test($passed)\\b"
+	fi
+	on_cluster make --no-print-directory fault RERUN=1
+}
+
 # on_cluster COMMAND... runs a command with a cluster that has everything installed.
 on_cluster() (
 	export GATEWRIGHT_CLUSTER=gatewright-nightly
@@ -31,7 +61,7 @@ on_cluster() (
 
 run() {
 	case $1 in
-	faults) on_cluster make --no-print-directory fault RERUN=1 ;;
+	faults) run_faults ;;
 	simulation) make --no-print-directory simulate ;;
 	mutations) make --no-print-directory simulate-mutations ;;
 	fuzz) make --no-print-directory fuzz SETS=10000 TREES=4000 ;;
@@ -43,6 +73,9 @@ run() {
 	esac
 }
 
+# What is interrupted is reported, too.
+interrupted=false
+trap 'interrupted=true' HUP INT TERM
 failed=()
 for name; do
 	RESULTS=$runs/$name
@@ -59,10 +92,11 @@ for name; do
 	run "$name" 2>&1 | tee -i "$RESULTS/log" || status=$?
 	printf '.\t%d\t%d\t%s\t%s\n' "$status" $((SECONDS - began)) "$name" "make nightly STAGES=$name" >"$RESULTS/stages"
 	if go run -C test ./results -nightly="$PWD/docs/nightly.md" -commit="$commit" "$RESULTS"; then
-		touch "$RESULTS/passed"
+		[[ -n ${CASE:-} ]] || touch "$RESULTS/passed"
 	else
 		failed+=("$name")
 	fi
+	[[ $interrupted == false ]] || break
 done
 if ((${#failed[@]} > 0)); then
 	echo "failed: ${failed[*]}" >&2

@@ -28,6 +28,7 @@ func TestCase57GatewayPolicyEdits(t *testing.T) {
 	w := newFixture(t)
 	routes, edits := amount(10_000, 1000), amount(10, 5)
 	host := func(i int) string { return fmt.Sprintf("host-%d.policy.example.com", i) }
+	w.removeRoutesAtEnd(t)
 	w.MakeMany(t, routes, func(i int) client.Object {
 		return live.HTTPRoute(fmt.Sprintf("host-%d", i), gatewayName, host(i), serviceName)
 	})

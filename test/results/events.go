@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of test2json, as "go doc test2json" describes it.
@@ -20,6 +21,7 @@ type event struct {
 	Output      string
 	OutputType  string
 	FailedBuild string
+	Elapsed     float64 // seconds
 }
 
 // id identifies a test; a package has no test name.
@@ -33,6 +35,7 @@ func (key id) contains(other id) bool {
 // attempt is one run of a test or package: what it printed, and how it ended. What did not end has no outcome.
 type attempt struct {
 	outcome string
+	took    time.Duration
 	paused  bool
 	lines   []string
 	errors  []string // those of the lines that t.Error and t.Fatal printed
@@ -91,6 +94,7 @@ func (r *results) add(e event) {
 	case "pass", "fail", "skip":
 		a := r.current(key)
 		a.outcome, a.failedBuild = e.Action, e.FailedBuild
+		a.took = time.Duration(e.Elapsed * float64(time.Second))
 	}
 }
 

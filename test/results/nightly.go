@@ -11,7 +11,6 @@ import (
 // figures match the lines of a stage that belong into the report, by the name of the stage. Where an expression has a group, that is what
 // is reported.
 var figures = map[string]*regexp.Regexp{
-	"faults":       regexp.MustCompile(`^case (.*)`),
 	"simulation":   regexp.MustCompile(`\.go:\d+: (\d+ seeds in .*|all beginnings .*)`),
 	"mutations":    regexp.MustCompile(`^[a-z0-9-]+: (?:found|not found|the) .*`),
 	"fuzz":         regexp.MustCompile(`\.go:\d+: (\d+ (?:sets: |requests to each form |expressions).*)|^\d+ fuzz tests.*`),
@@ -23,7 +22,8 @@ var figures = map[string]*regexp.Regexp{
 
 // emptyReport is how the report begins.
 const emptyReport = "# Nightly run\n\n" +
-	"`make nightly` runs everything in its long form, by stage, and writes this file. Each section has the commit that its stage ran on.\n"
+	"`make nightly` runs everything in its long form, by stage, and writes this file. Each section has the commit that its stage ran on,\n" +
+	"and each of the [faults](faults.md) its own.\n"
 
 // writeNightly puts a section for each stage of a run into the report, in place of an earlier one.
 func writeNightly(file, commit, day string, stages []stage) error {
@@ -36,12 +36,19 @@ func writeNightly(file, commit, day string, stages []stage) error {
 	}
 	text := string(content)
 	for _, s := range stages {
-		text = replaceSection(text, s.name, section(s, commit, day))
+		text = replaceSection(text, s.name, section(s, commit, day)+caseTable(sectionOf(text, s.name), s.cases(commit, day)))
 	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the nightly report: %w", err)
 	}
 	return nil
+}
+
+// sectionOf returns what the report has under the heading of a stage.
+func sectionOf(report, name string) string {
+	_, section, _ := strings.Cut(report, "\n## "+name+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
 }
 
 // replaceSection puts a section where the one with the same heading is, or at the end.
@@ -78,10 +85,15 @@ func section(s stage, commit, day string) string {
 	if found := s.figures(); len(found) > 0 {
 		fmt.Fprint(&b, "\n| figures |\n|---|\n")
 		for _, line := range found {
-			fmt.Fprintf(&b, "| %s |\n", strings.ReplaceAll(strings.Join(strings.Fields(line), " "), "|", "\\|"))
+			fmt.Fprintf(&b, "| %s |\n", cell(line))
 		}
 	}
 	return b.String()
+}
+
+// cell is text as a cell of a table has it.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "\\|")
 }
 
 // figures are the lines of the log and of tests that the report has, each once.

@@ -17,11 +17,14 @@ func TestTheNightlyReportHasTheLastRunOfEachStage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	faults := stage{name: "faults", command: "make fault", log: []string{"case 1  ok  5s  a | b: 0 failed", "else"}}
-	write("aaa", faults)
+	fuzz := stage{name: "fuzz", command: "make fuzz", log: []string{"  fuzz_test.go:9: 10 sets: a | b", "else"}}
+	write("aaa", fuzz)
+	if content, err := os.ReadFile(report); err != nil || !strings.Contains(string(content), "\n| 10 sets: a \\| b |\n") {
+		t.Errorf("the figures are not a row (%v):\n%s", err, content)
+	}
 	write("bbb", stage{name: "simulation", command: "make simulate", log: []string{"  explore_test.go:46: all beginnings of up to 4 actions"}})
-	faults.status, faults.log = 1, []string{"no cluster"}
-	write("ccc", faults)
+	fuzz.status, fuzz.log = 1, []string{"no compiler"}
+	write("ccc", fuzz)
 
 	content, err := os.ReadFile(report)
 	if err != nil {
@@ -29,13 +32,13 @@ func TestTheNightlyReportHasTheLastRunOfEachStage(t *testing.T) {
 	}
 	got := strings.TrimPrefix(string(content), emptyReport)
 	const expected = `
-## faults
+## fuzz
 
-FAILED: commit ccc, 2026-01-02, ` + "`make fault`" + `, 0:00 minutes; 0 passed, 1 failed, 0 skipped, 0 flaky.
+FAILED: commit ccc, 2026-01-02, ` + "`make fuzz`" + `, 0:00 minutes; 0 passed, 1 failed, 0 skipped, 0 flaky.
 
-FAIL faults (exit code 1)
+FAIL fuzz (exit code 1)
 
-` + "```\nno cluster\n```" + `
+` + "```\nno compiler\n```" + `
 
 ## simulation
 
@@ -48,7 +51,51 @@ passed: commit bbb, 2026-01-02, ` + "`make simulate`" + `, 0:00 minutes; 0 passe
 	if got != expected {
 		t.Errorf("the report is\n%s\nnot\n%s", got, expected)
 	}
-	if s := section(stage{name: "faults", log: []string{"case 1  ok  5s  a | b"}}, "a", "b"); !strings.Contains(s, "\n| 1 ok 5s a \\| b |\n") {
-		t.Errorf("the figures are not a row:\n%s", s)
+}
+
+func TestTheNightlyReportHasTheLastRunOfEachCase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	report, events := filepath.Join(dir, "nightly.md"), filepath.Join(dir, "fault.json")
+	write := func(commit string, lines ...string) {
+		t.Helper()
+		if err := os.WriteFile(events, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := readResults(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := stage{name: "faults", command: "make fault", tests: []suite{{"fault", r}}}
+		if err := writeNightly(report, commit, "2026-01-02", []stage{s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	event := func(action, test, more string) string {
+		return `{"Action":"` + action + `","Package":"p","Test":"` + test + `"` + more + `}`
+	}
+	figures := func(test, text string) string {
+		return event("output", test, `,"Output":"    case_test.go:150: case 9: `+text+`\n"`)
+	}
+	write("aaa",
+		event("run", "TestCase02Two", ""), event("run", "TestCase02Two/part", ""), figures("TestCase02Two", "0 of 7 | 8 failed"),
+		event("pass", "TestCase02Two/part", ""), event("pass", "TestCase02Two", `,"Elapsed":61.5`),
+		event("run", "TestCase01One", ""), event("fail", "TestCase01One", ""),
+		event("run", "TestCase03Three", ""), event("skip", "TestCase03Three", ""),
+		event("run", "TestStopped", ""))
+	write("bbb",
+		event("run", "TestCase01One", ""), event("fail", "TestCase01One", ""),
+		event("run", "TestCase01One", ""), event("pass", "TestCase01One", ""))
+
+	content, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(string(content), caseTableHead)
+	const expected = `| Case01One | passed, FLAKY | bbb | 2026-01-02 | 0:00 |  |
+| Case02Two | passed | aaa | 2026-01-02 | 1:01 | 0 of 7 \| 8 failed |
+`
+	if got != expected {
+		t.Errorf("the table is\n%s\nnot\n%s", got, expected)
 	}
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// caseFigures is how a fault case prints its figures.
+var caseFigures = regexp.MustCompile(`case_test\.go:\d+: case \S+: (.*)`)
+
+// caseTableHead is what the rows of fault cases are below.
+const caseTableHead = "\n| case | result | commit | day | minutes | figures |\n|---|---|---|---|---|---|\n"
+
+// cases are the rows of the fault cases that ended, by their names. hack/nightly.sh reads their names, results and commits.
+func (s stage) cases(commit, day string) map[string]string {
+	rows := map[string]string{}
+	if s.name != "faults" {
+		return rows
+	}
+	for _, suite := range s.tests {
+		for _, key := range suite.results.order {
+			a := suite.results.current(key)
+			name, isTest := strings.CutPrefix(key.test, "Test")
+			if !isTest || strings.Contains(key.test, "/") || a.outcome != "pass" && a.outcome != "fail" {
+				continue
+			}
+			result := "passed"
+			switch {
+			case a.outcome == "fail":
+				result = "FAILED"
+			case len(suite.results.attempts[key]) > 1:
+				result = "passed, FLAKY"
+			}
+			var figures []string
+			for _, line := range a.lines {
+				if found := caseFigures.FindStringSubmatch(line); found != nil {
+					figures = append(figures, found[1])
+				}
+			}
+			rows[name] = fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n",
+				name, result, commit, day, clock(a.took), cell(strings.Join(figures, "; ")))
+		}
+	}
+	return rows
+}
+
+// caseTable has a row for each fault case: that of its last run, in this section or an earlier one.
+func caseTable(earlier string, rows map[string]string) string {
+	if _, table, found := strings.Cut(earlier, caseTableHead); found {
+		for row := range strings.Lines(table) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+			rows[name] = cmp.Or(rows[name], row)
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(caseTableHead)
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		b.WriteString(rows[name])
+	}
+	return b.String()
+}

@@ -14,6 +14,11 @@ GOTESTSUM := $(CACHE)/tools/gotestsum-$(call pinned,tools/test,gotest.tools/gote
 BENCHSTAT := $(CACHE)/tools/benchstat-$(call pinned,tools/test,golang.org/x/perf)/benchstat
 HELM := $(CACHE)/tools/helm-$(call pinned,test/cluster/build/helm,helm.sh/helm/v4)/helm
 
+# Linters, tests, tools and images have one form of each dependency, so that it is compiled once. The race detector needs another, with C.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip -trimpath $(GOFLAGS))
+unit unit-test-tools: export CGO_ENABLED := 1
+
 # Where test results are also written as JSON lines, when set.
 RESULTS ?=
 results = $(if $(RESULTS),--jsonfile=$(abspath $(RESULTS))/$(1).json)

@@ -11,8 +11,8 @@ var (
 	crashes = regexp.MustCompile(`^(panic:|fatal error:)`)
 	// alarms begin what explains a failure better than anything a test printed itself.
 	alarms = regexp.MustCompile(`^(panic:|fatal error:|WARNING: DATA RACE)`)
-	// foreign are the frames of a stack that belong to Go itself.
-	foreign = regexp.MustCompile(`/src/(testing|runtime|time|sync|internal)/|_testmain\.go:`)
+	// foreign are the frames of a stack that belong to Go itself, with its directory or, after -trimpath, without.
+	foreign = regexp.MustCompile(`(/src/|^\s+)(testing|runtime|time|sync|internal)/|_testmain\.go:`)
 )
 
 // alarm returns the index of the first line that begins an alarm, or -1.

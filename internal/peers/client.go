@@ -62,11 +62,15 @@ type Client struct {
 	replicas []string
 	wake     chan struct{}
 	nacks    nacks
+	offers   offers
 }
 
 // NewClient returns a Client without replicas.
 func NewClient(o Options) *Client {
-	return &Client{Options: o, wake: make(chan struct{}, 1), nacks: nacks{byProxy: map[source][]remembered{}}}
+	return &Client{
+		Options: o, wake: make(chan struct{}, 1), nacks: nacks{byProxy: map[source][]remembered{}},
+		offers: offers{byReplica: map[string]*offersOf{}},
+	}
 }
 
 // Follow sets the addresses of the other replicas.
@@ -82,9 +86,7 @@ func (c *Client) Follow(addresses []string) {
 
 // Run subscribes to the replicas until the context is done.
 func (c *Client) Run(ctx context.Context) {
-	running := map[string]context.CancelFunc{}
-	var wait sync.WaitGroup
-	defer wait.Wait()
+	running := map[string]func(){}
 	recheck := time.NewTicker(recheckPause)
 	defer recheck.Stop()
 	for {
@@ -96,15 +98,14 @@ func (c *Client) Run(ctx context.Context) {
 			return
 		case <-recheck.C:
 			c.nacks.check(c.Wants, c.NACKed)
+			c.offers.expire(c.withdraw)
 		case <-c.wake:
 			c.mu.Lock()
 			wanted := c.replicas
 			c.mu.Unlock()
 			for _, address := range wanted {
 				if running[address] == nil {
-					own, stop := context.WithCancel(ctx)
-					running[address] = stop
-					wait.Go(func() { c.follow(own, address) })
+					running[address] = c.start(ctx, address)
 				}
 			}
 			for address, stop := range running {
@@ -117,12 +118,28 @@ func (c *Client) Run(ctx context.Context) {
 	}
 }
 
+// start follows a replica until the function that it returns is called. That returns when nothing more comes from the replica, so that the
+// end of one subscription is not taken for that of the next.
+func (c *Client) start(ctx context.Context, address string) func() {
+	own, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.follow(own, address)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
 // follow subscribes to one replica until the context is done.
 func (c *Client) follow(ctx context.Context, address string) {
 	for ctx.Err() == nil {
 		err := c.read(ctx, address)
 		c.Listener.PeerLeft(address)
 		c.nacks.drop(address)
+		c.offers.end(address)
 		if ctx.Err() == nil {
 			c.Log.Debug("cannot subscribe to another replica, retrying", "replica", address, "error", err)
 		}
@@ -174,6 +191,7 @@ func (c *Client) open(ctx context.Context, address string) (Stream, func(), erro
 }
 
 func (c *Client) take(address string, response *discoveryv3.DeltaDiscoveryResponse) {
+	var offered, withdrawn []string
 	for _, resource := range response.GetResources() {
 		message := &statusv3.ClientConfig{}
 		if resource.GetResource().UnmarshalTo(message) != nil {
@@ -181,6 +199,7 @@ func (c *Client) take(address string, response *discoveryv3.DeltaDiscoveryRespon
 		}
 		if o, ok := parseOffer(message); ok {
 			c.Offered(address, o.key, o.rejected, o.instead)
+			offered = append(offered, o.key)
 			continue
 		}
 		e, err := parse(message)
@@ -194,7 +213,8 @@ func (c *Client) take(address string, response *discoveryv3.DeltaDiscoveryRespon
 	}
 	for _, removed := range response.GetRemovedResources() {
 		if key, ok := parseOfferName(removed); ok {
-			c.Offered(address, key, "", nil)
+			c.withdraw(address, key)
+			withdrawn = append(withdrawn, key)
 			continue
 		}
 		if proxy, err := parseName(removed); err == nil {
@@ -202,4 +222,10 @@ func (c *Client) take(address string, response *discoveryv3.DeltaDiscoveryRespon
 			c.Listener.PeerForgets(address, proxy)
 		}
 	}
+	for _, key := range c.offers.take(address, offered, withdrawn) {
+		c.withdraw(address, key)
+	}
 }
+
+// withdraw passes on that a replica does not offer something any more.
+func (c *Client) withdraw(address, key string) { c.Offered(address, key, "", nil) }

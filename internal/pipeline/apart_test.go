@@ -160,6 +160,50 @@ func TestANACKWaitsForTheAnswersOfOtherProxies(t *testing.T) {
 	}
 }
 
+// TestProxiesThatRejectAHostForDifferentCausesHaveAnswered has two proxies reject different rules of a host.
+func TestProxiesThatRejectAHostForDifferentCausesHaveAnswered(t *testing.T) {
+	t.Parallel()
+	l := &recorder{live: true}
+	p := l.plane(t)
+	put(t, p, routeFor("a", 1, "a.example", "/new")+"---\n"+routeFor("b", 1, "a.example", "/other"))
+	p.config.step()
+	before := hostVersion(p, "a.example")
+	l.live, l.silent = false, []string{"1", "2"}
+	nackDomainBy(p, "1", "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+	p.config.step()
+	if hostVersion(p, "a.example") != before {
+		t.Error("the host has another version before the second proxy has answered")
+	}
+	nackDomainBy(p, "2", "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/b/0/0"} })
+	p.config.step()
+	if hostVersion(p, "a.example") == before {
+		t.Error("both proxies reject the host, and nothing replaces it")
+	}
+}
+
+// TestANACKThatWaitsCountsForNothingOnceItsProxyIsGone has the only proxy that rejects a route go while the NACK waits.
+func TestANACKThatWaitsCountsForNothingOnceItsProxyIsGone(t *testing.T) {
+	t.Parallel()
+	for _, goes := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &recorder{live: true, ready: map[string]bool{"a": true}}
+			p := l.plane(t)
+			put(t, p, routeFor("a", 1, "a.example", "/new"))
+			p.config.step()
+			before := hostVersion(p, "a.example")
+			l.live, l.unanswered = false, 1
+			nackDomainBy(p, "a", "a.example", func(r *xds.NACK) { r.Routes = []string{"HTTPRoute/infra/a/0/0"} })
+			p.config.step()
+			l.ready["a"] = !goes
+			time.Sleep(21 * time.Second)
+			p.config.step()
+			if replaced := hostVersion(p, "a.example") != before; replaced == goes {
+				t.Errorf("the proxy goes: %t, the route is replaced for all: %t", goes, replaced)
+			}
+		})
+	}
+}
+
 // TestARouteReportsProxiesOfOtherReplicas has a proxy of another replica reject a route that others serve. Of more than some NACKs of a
 // proxy this replica sees only the offers.
 func TestARouteReportsProxiesOfOtherReplicas(t *testing.T) {

@@ -19,10 +19,11 @@ import (
 type recorder struct {
 	discard
 	live bool
-	// acked reports that another proxy has acknowledged everything, unanswered is how many have not if none has, and ready has the proxies
-	// that are connected, nil for all.
+	// acked reports that another proxy has acknowledged everything, unanswered is how many have not if none has, beside those of silent. Ready
+	// has the proxies that are connected, nil for all.
 	acked      bool
 	unanswered int
+	silent     []string
 	ready      map[string]bool
 	said       []string
 	offers     map[string][]byte
@@ -54,11 +55,17 @@ func (l *recorder) Accept(kind store.Kind, key, _ string) {
 	l.said = append(l.said, fmt.Sprintf("accept %s %s", kind, key))
 }
 
-func (l *recorder) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) {
+func (l *recorder) Acked(_ xds.GroupID, _ string, but map[string]struct{}) (acked, ready int) {
 	if l.acked {
 		return 1, 2
 	}
-	return 0, l.unanswered
+	ready = l.unanswered
+	for _, pod := range l.silent {
+		if _, left := but[pod]; !left {
+			ready++
+		}
+	}
+	return 0, ready
 }
 func (l *recorder) Knows(_ xds.GroupID, pod string) bool { return l.ready == nil || l.ready[pod] }
 func (l *recorder) Live(store.Kind, string, string) bool { return l.live }

@@ -16,6 +16,8 @@ import (
 // apartEntry is the version of a virtual host that some proxies reject.
 type apartEntry struct {
 	version string
+	// closedVersion is that of the host when it answers 500 to all requests.
+	closedVersion string
 	// routes are those at fault, as `<kind>/<namespace>/<name>`. The first ones, sent in number, are replaced in what proxies were sent.
 	routes []string
 	sent   int
@@ -97,9 +99,34 @@ const (
 	answerPoll, answerCost = 50 * time.Millisecond, 100 * time.Microsecond
 )
 
+// versionAt is a version of a virtual host at the proxies of a group.
+type versionAt struct {
+	GroupHost
+	version string
+}
+
+// rejecting returns the proxies that reject each version, for whatever cause.
+func rejecting(nacks map[NACK]Report) map[versionAt]map[string]struct{} {
+	all := map[versionAt]map[string]struct{}{}
+	for r, report := range nacks {
+		if r.Type != xds.VirtualHost {
+			continue
+		}
+		at := versionAt{GroupHost{r.Group, r.host()}, r.Version}
+		if all[at] == nil {
+			all[at] = map[string]struct{}{}
+		}
+		maps.Copy(all[at], report.Pods)
+	}
+	return all
+}
+
 // accepted reports whether other proxies have acknowledged what some reject, and whether that is not known yet.
 func (q *Quarantine) accepted(r NACK, at GroupHost, but map[string]struct{}) (accepted, waits bool) {
-	acked, ready := q.acked(at, but)
+	// Proxies of several versions may reject it for different causes: these have answered too.
+	answered := maps.Clone(but)
+	maps.Copy(answered, q.rejecting[versionAt{at, r.Version}])
+	acked, ready := q.acked(at, answered)
 	if acked > 0 || ready == 0 {
 		return acked > 0, false
 	}
@@ -115,8 +142,9 @@ func (q *Quarantine) accepted(r NACK, at GroupHost, but map[string]struct{}) (ac
 // is one too: nothing is left to try.
 func (q *Quarantine) keepApart(r NACK, report Report) bool {
 	at := GroupHost{r.Group, r.host()}
-	closed := r.Version == q.tables.ClosedVersion(at.Host)
-	entry := &apartEntry{version: r.Version, closed: closed, cause: hostCause{reason: report.Reason}}
+	closedVersion := q.tables.ClosedVersion(at.Host)
+	closed := r.Version == closedVersion
+	entry := &apartEntry{version: r.Version, closedVersion: closedVersion, closed: closed, cause: hostCause{reason: report.Reason}}
 	if known := q.apart[at]; known != nil && known.version == r.Version {
 		entry, report = known, known.With(report)
 	}

@@ -29,7 +29,7 @@ func (q *Quarantine) noticeApart(add func(Notice)) {
 		case q.hosts[at.Host] != nil:
 		case entry.closed:
 			n.reportClosed(at.Host, entry.cause, where(entry.Pods))
-		case q.tables.InsteadVersion(at) == q.tables.ClosedVersion(at.Host):
+		case q.tables.InsteadVersion(at) == entry.closedVersion:
 			// No substitute of its routes is left, or none can be translated.
 			n.reportClosed(at.Host, hostCause{reason: entry.Reason, routes: entry.routes}, where(entry.Pods))
 		default:

@@ -51,7 +51,9 @@ type Quarantine struct {
 	// delayed are NACKs that wait for an offer, and waitUntil is the deadline of each route. It stays while the route exists, so a route
 	// waits once: from then on this replica has seen itself which version was good. NACKs that wait for the answers of other proxies have
 	// a deadline in answerUntil.
-	delayed     map[NACK]Report
+	delayed map[NACK]Report
+	// rejecting are the proxies whose NACKs [Quarantine.Take] takes in.
+	rejecting   map[versionAt]map[string]struct{}
 	waitUntil   map[place]time.Time
 	answerUntil map[NACK]time.Time
 	// pollAt is when these are looked at next, if that is later than now.
@@ -96,15 +98,17 @@ func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 	}
 	q.adopt()
 	nacks = maps.Clone(nacks)
-	for r, report := range q.delayed {
+	waited := q.delayed
+	for r, report := range waited {
 		nacks[r] = nacks[r].With(report)
 	}
-	q.delayed = map[NACK]Report{}
+	q.delayed, q.rejecting = map[NACK]Report{}, rejecting(nacks)
 	// All replicas reach limits in the same order.
 	for _, r := range slices.SortedFunc(maps.Keys(nacks), NACK.compare) {
 		switch {
 		case r.Type == xds.VirtualHost:
-			q.rejectHost(r, nacks[r])
+			_, again := waited[r]
+			q.rejectHost(r, nacks[r], again)
 		case r.Type == xds.RouteTable && r.Version != "" && q.tables.HeaderVersion(ir.ParseTableID(r.Name)) != r.Version:
 			// It has another version by now.
 		default:
@@ -165,11 +169,12 @@ func (q *Quarantine) allGone(group xds.GroupID, pods map[string]struct{}) bool {
 	return len(pods) == 0
 }
 
-// rejectHost takes in a NACK of a virtual host, unless the host has another version by now, or other proxies.
-func (q *Quarantine) rejectHost(r NACK, report Report) {
+// rejectHost takes in a NACK of a virtual host, unless the host has another version by now, or other proxies. A NACK that has waited counts
+// for nothing once its proxies are gone. One that has just come may be of a proxy that another replica has not reported yet.
+func (q *Quarantine) rejectHost(r NACK, report Report, waited bool) {
 	host, gateway := r.host(), ir.ParseTableID(r.Table).Gateway
 	if q.rejectInstead(r, report) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, gateway) ||
-		q.corrected(gateway, causesOf(r)) || q.keepApart(r, report) {
+		q.corrected(gateway, causesOf(r)) || q.keepApart(r, report) || waited && q.allGone(r.Group, report.Pods) {
 		return
 	}
 	switch {

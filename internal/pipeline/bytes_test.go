@@ -157,6 +157,39 @@ func TestHostnamesWithAWildcardHaveRoomForSoManyBytes(t *testing.T) {
 	}
 }
 
+// TestFiltersOfAListenerAreChargedToItsRoutes has a filter of a listener that takes about 100 KiB of each hostname.
+func TestFiltersOfAListenerAreChargedToItsRoutes(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 200 {
+		names = append(names, fmt.Sprintf("x-%03d-%s", i, strings.Repeat("n", 240)))
+	}
+	filters := "filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: v1, port: 80}, http: " +
+		"{allowedResponseHeaders: [" + strings.Join(names, ", ") + "]}}}]}"
+	objects := []string{strings.Replace(webGateway, "protocol: HTTP}", "protocol: HTTP, "+filters+"}", 1) + hostRoute(0, "h0.example.com")}
+	for i := 1; i < 8; i++ {
+		objects = append(objects, hostRoute(i, fmt.Sprintf("h%d.example.com", i)))
+	}
+	p, _ := limited(t, func(*limits.Limits) {}, objects...)
+	bytes, _ := p.graph.hostBytes()
+	charged := 0
+	for i := range 8 {
+		r, _ := p.graph.routes.Get(nil, fmt.Sprintf("HTTPRoute/infra/r%d", i))
+		charged += r.ChargedBytes(p.graph.hostInputs.Limits)["infra/web"]
+	}
+	if charged < bytes || charged > bytes*5/4 {
+		t.Errorf("8 hosts take %d bytes, and %d are charged", bytes, charged)
+	}
+	p, _ = limited(t, func(l *limits.Limits) { l.NamespaceBytes = bytes / 4 }, objects...)
+	if left, _ := p.graph.hostBytes(); left > bytes/2 {
+		t.Errorf("the hosts take %d bytes, and twice the limit is %d", left, bytes/2)
+	}
+	r, _ := p.graph.routes.Get(nil, "HTTPRoute/infra/r7")
+	if got := r.Outcome.Parents[0].Conditions[0].Message; !strings.Contains(got, "limit namespaceBytes") {
+		t.Errorf("a route that is left out reports %q", got)
+	}
+}
+
 // TestWhatAHostTakesIsKnownBefore compares the size of virtual hosts with what is charged to their routes.
 func TestWhatAHostTakesIsKnownBefore(t *testing.T) {
 	t.Parallel()

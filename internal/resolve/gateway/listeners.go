@@ -39,8 +39,8 @@ type ParentListener struct {
 	ClosedBy   string
 	Kinds      []outcome.RouteKind
 	Namespaces NamespaceRule
-	// Filters, that each of its hosts is looked up by itself, and the databases of proxies are known only to [TableListeners]: no route
-	// depends on them.
+	// Filters, that each of its hosts is looked up by itself, and the databases of proxies are known only to [TableListeners]: of these a
+	// route depends on FilterBytes alone.
 	Filters   []ir.ListenerFilter
 	ByHost    bool
 	Databases ir.GeoDatabases
@@ -49,6 +49,8 @@ type ParentListener struct {
 	Destination *ir.DestinationLayer
 	// PolicyBytes is how many bytes the other settings of these policies add to each rule, about. The pipeline fills it in, too.
 	PolicyBytes int
+	// FilterBytes is how many bytes the filters add to each hostname, about.
+	FilterBytes int
 }
 
 // ParentKey names a parent of routes: `<namespace>/<name>` for a Gateway, `<kind>/<namespace>/<name>` for any other kind.
@@ -133,5 +135,6 @@ func forRoutes(l Listener) ParentListener {
 		ID: l.ID, Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
 		Passthrough: l.Protocol == ir.TLS && !l.Terminates,
 		Accepted:    l.Attachable, Usable: l.Usable(), Kinds: l.Kinds, Namespaces: l.Namespaces,
+		FilterBytes: FilterBytes(l.Filters),
 	}
 }

@@ -7,10 +7,16 @@ import (
 	"unicode/utf8"
 )
 
+// maxName is the maximum length of a name. The standard has the same limit, where it has one.
+const maxName = 256
+
 // CheckName says what is wrong with the name of a header, or of a cookie. The standard allows what HTTP does (RFC 9110, token). Definitions
 // check most of them, but not those of every version, and not the names to remove.
 func CheckName(field, name string) string {
-	if isToken(name) {
+	switch {
+	case len(name) > maxName:
+		return fmt.Sprintf("%s %.32q has %d bytes; a name may have %d", field, name, len(name), maxName)
+	case isToken(name):
 		return ""
 	}
 	return fmt.Sprintf("%s %q is not a name that HTTP allows; use letters, digits and hyphens", field, name)

@@ -23,8 +23,6 @@ const (
 	treeRules = 64
 	treeRoom  = 3 << 10
 	treeKeys  = 3
-	// filterRoom is for a filter of a listener.
-	filterRoom = 4 << 10
 )
 
 // SizeOf is how many bytes a rule takes of what proxies are sent, and how many routes of Envoy it becomes.
@@ -127,32 +125,13 @@ func (r Resolved) Bytes() int {
 // treeSize is what the rule may take more in a host that is a tree, with the keys that its path needs there.
 func (r *Rule) treeSize() int { return treeRoom + treeKeys*len(r.Match.Path.Value) }
 
-// filterSize is about what the filters of a listener take of a virtual host.
-func filterSize(filters []ir.ListenerFilter) int {
-	size := 0
-	for i := range filters {
-		size += filterRoom
-		if auth := filters[i].Auth; auth != nil {
-			for _, name := range slices.Concat(auth.RequestHeaders, auth.ResponseHeaders) {
-				size += 2 * (matchRoom + len(name))
-			}
-		}
-		if server := filters[i].ExtProc; server != nil {
-			for _, text := range slices.Concat(server.Accessible, server.Writable) {
-				size += matchRoom + len(text)
-			}
-		}
-	}
-	return size
-}
-
 // inherits says whether the settings of policies above a rule are repeated with it. One that only answers an error has none.
 func (r *Rule) inherits() bool { return r.Fail == nil || r.Policy != nil }
 
-// bytesAt is how many bytes the rules take of a hostname at a listener. Policies there count for the routes that attach to it: once, and
-// with each rule that inherits from them.
+// bytesAt is how many bytes the rules take of a hostname at a listener. The filters and policies there count for the routes that attach to
+// it: once, and policies with each rule that inherits from them.
 func (r Resolved) bytesAt(a *Attachment, domain string, rules int) int {
-	bytes := hostRoom + rules + len(r.Rules)*len(domain)
+	bytes := hostRoom + a.FilterBytes + rules + len(r.Rules)*len(domain)
 	if a.PolicyBytes == 0 {
 		return bytes
 	}

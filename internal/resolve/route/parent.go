@@ -213,7 +213,7 @@ func (in Inputs) bindListener(v *store.View, s subject, gatewayKey string, l gat
 	}
 	return Attachment{
 		Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found, Destination: l.Destination,
-		PolicyBytes: l.PolicyBytes,
+		PolicyBytes: l.PolicyBytes, FilterBytes: l.FilterBytes,
 	}, missNone
 }
 

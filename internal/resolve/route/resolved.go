@@ -78,6 +78,8 @@ type Attachment struct {
 	Destination *ir.DestinationLayer `json:",omitempty"`
 	// PolicyBytes is how many bytes the policies on the listener add to each rule.
 	PolicyBytes int `json:",omitempty"`
+	// FilterBytes is how many bytes the filters of the listener add to each hostname.
+	FilterBytes int `json:",omitempty"`
 }
 
 // Host is a hostname that a route has on a listener.

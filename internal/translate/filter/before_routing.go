@@ -7,6 +7,7 @@ import (
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
+	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -41,8 +42,7 @@ var beforeRouting = Filter{At: func(place int) Filter {
 			if !rule.Match.Preflight || Unchecked(host) {
 				return nil, false
 			}
-			f := filterOfListener(&host.Filters[place])
-			return runsNever(f.name, f.config), true
+			return runsNothing, true
 		},
 	}
 }}
@@ -85,19 +85,16 @@ func authBeforeRouting(a *ir.ExternalAuth) proto.Message {
 // noMethod is the method of no request.
 const noMethod = "-"
 
-// runsNever is the per-route configuration of a composite filter that runs another for no request. To disable the filter is not enough: a
-// request whose host is found late has it already.
-func runsNever(name string, config proto.Message) *compositev3.CompositePerRoute {
-	run := runs(name, config).GetMatcher().GetOnNoMatch()
-	return &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{
-		MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
-			Input: wire.Extension("method", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":method"}),
-			TreeType: &xdsmatcherv3.Matcher_MatcherTree_ExactMatchMap{ExactMatchMap: &xdsmatcherv3.Matcher_MatcherTree_MatchMap{
-				Map: map[string]*xdsmatcherv3.Matcher_OnMatch{noMethod: run},
-			}},
+// runsNothing is the per-route configuration of a composite filter that runs no filter: the one that it names edits no header, and is for
+// no request. To disable the composite filter is not enough: a request whose host is found late has it already.
+var runsNothing = &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{
+	MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
+		Input: wire.Extension("method", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":method"}),
+		TreeType: &xdsmatcherv3.Matcher_MatcherTree_ExactMatchMap{ExactMatchMap: &xdsmatcherv3.Matcher_MatcherTree_MatchMap{
+			Map: map[string]*xdsmatcherv3.Matcher_OnMatch{noMethod: executes([]run{{HideEnvoy, &headermutationv3.HeaderMutation{}}})},
 		}},
-	}}
-}
+	}},
+}}
 
 // WithoutFilters is the typed_per_filter_config of a route that takes no part in the filters of the host and its listener, nil for none.
 func WithoutFilters(host *ir.VirtualHost) map[string]*anypb.Any {

@@ -52,8 +52,18 @@ func TestLiteralBeginning(t *testing.T) {
 
 // FuzzLiteralBeginning: whatever an expression matches begins so.
 func FuzzLiteralBeginning(f *testing.F) {
-	for _, expression := range []string{"/a|/b", "/a(b|c)", `\Q(\E|b`, "[[:alpha:]|]a", "(?i)a|b", "a{0}b|c", "(?:a|b)|", "[]]|a", `\x{61}|b`} {
-		f.Add(expression, "/a")
+	for _, seed := range []struct{ expression, text string }{
+		{"/a|/b", "/b"},
+		{"/a(b|c)", "/ab"},
+		{`\Q(\E|b`, "("},
+		{"[[:alpha:]|]a", "|a"},
+		{"(?i)a|b", "A"},
+		{"a{0}b|c", "b"},
+		{"(?:a|b)|", ""},
+		{"[]]|a", "]"},
+		{`\x{61}|b`, "a"},
+	} {
+		f.Add(seed.expression, seed.text)
 	}
 	f.Fuzz(func(t *testing.T, expression, text string) {
 		if len(expression) > 100 || len(text) > 100 {

@@ -152,7 +152,7 @@ tutorial-model: ## Run the tutorial about a routed model word for word
 DELIVERY ?=
 # Where they run: nothing for beside their Gateway, shared for one set of proxies for all Gateways of the suite.
 PLACEMENT ?=
-conformance: export TESTFLAGS := $(TESTFLAGS) $(if $(DELIVERY),-delivery=$(DELIVERY)) $(if $(PLACEMENT),-placement=$(PLACEMENT)) \
+conformance: override export TESTFLAGS := $(TESTFLAGS) $(if $(DELIVERY),-delivery=$(DELIVERY)) $(if $(PLACEMENT),-placement=$(PLACEMENT)) \
 	$(if $(filter-out ipv4,$(FAMILY)),-family=$(FAMILY))
 
 .PHONY: conformance
@@ -172,7 +172,7 @@ multicluster: $(GOTESTSUM) $(CLUSTER) ## Run the tutorial about two clusters wor
 	hack/multicluster.sh $(GOTESTSUM) --format=standard-verbose $(call results,multicluster)
 
 # They mostly wait for pods, so more run at a time than there are cores.
-e2e: export TESTFLAGS := -test.parallel=4 $(TESTFLAGS)
+e2e: override export TESTFLAGS := -test.parallel=4 $(TESTFLAGS)
 
 .PHONY: e2e
 e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests
@@ -182,7 +182,7 @@ e2e: $(GOTESTSUM) $(CLUSTER) ## Run the end-to-end tests
 CASE ?=
 # Anything here makes the long cases shorter, and runs one at a time: on two cores each case measures the others, too.
 SHORT ?=
-fault: export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|(Case[0-9][0-9])?$(CASE))) \
+fault: override export TESTFLAGS := $(TESTFLAGS) $(if $(CASE),-test.run=^Test(Case0*$(CASE)[^0-9]|(Case[0-9][0-9])?$(CASE))) \
 	$(if $(SHORT),-test.short -test.parallel=1)
 
 .PHONY: fault

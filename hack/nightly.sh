@@ -22,6 +22,9 @@ commit=$(git describe --always --abbrev=12 --exclude='*')
 runs=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/nightly/$commit
 readonly commit runs
 
+# What makes a stage shorter, or another one, is not what the report is about.
+unset SHORT TESTFLAGS RERUN FAMILY EXPLORE SIMULATIONS SETS TREES GUARDS
+
 # cases_passed lists the fault cases that need not run again, by what the report says of them.
 cases_passed() {
 	local name result at unchanged=" " changed=" "
@@ -46,7 +49,7 @@ run_faults() {
 		echo "not run again: ${passed//|/ }"
 		left=$(sed -n 's/^func Test\([A-Za-z0-9]*\)(t .*/\1/p' test/fault/*_test.go | grep -cvxE "$passed") || true
 		((left > 0)) || return 0
-		export TESTFLAGS="${TESTFLAGS:-} -test.skip=^Test($passed)\\b"
+		export TESTFLAGS="-test.skip=^Test($passed)\\b"
 	fi
 	on_cluster make --no-print-directory fault RERUN=1
 }
@@ -73,6 +76,15 @@ run() {
 	esac
 }
 
+# report STAGE writes what the results of a stage say into docs/nightly.md, once.
+report() {
+	touch "$runs/$1/reported"
+	go run -C test ./results -nightly="$PWD/docs/nightly.md" -commit="$commit" "$runs/$1"
+}
+
+# ended STATUS SECONDS STAGE writes down how a stage ended.
+ended() { printf '.\t%d\t%d\t%s\t%s\n' "$1" "$2" "$3" "make nightly STAGES=$3" >"$runs/$3/stages"; }
+
 # What is interrupted is reported, too.
 interrupted=false
 trap 'interrupted=true' HUP INT TERM
@@ -80,9 +92,14 @@ failed=()
 for name; do
 	RESULTS=$runs/$name
 	export RESULTS
-	if [[ -e $RESULTS/passed && $commit != *-dirty ]]; then
+	if [[ -e $RESULTS/passed && $commit != *-dirty && -z ${CASE:-} ]]; then
 		echo "$name has passed for $commit"
 		continue
+	fi
+	if [[ -e $RESULTS/log && ! -e $RESULTS/reported ]]; then
+		echo "$name was killed: report what had ended"
+		ended 137 0 "$name"
+		report "$name" || true
 	fi
 	rm -rf "$RESULTS"
 	mkdir -p "$RESULTS"
@@ -90,8 +107,8 @@ for name; do
 	began=$SECONDS
 	status=0
 	run "$name" 2>&1 | tee -i "$RESULTS/log" || status=$?
-	printf '.\t%d\t%d\t%s\t%s\n' "$status" $((SECONDS - began)) "$name" "make nightly STAGES=$name" >"$RESULTS/stages"
-	if go run -C test ./results -nightly="$PWD/docs/nightly.md" -commit="$commit" "$RESULTS"; then
+	ended "$status" $((SECONDS - began)) "$name"
+	if report "$name"; then
 		[[ -n ${CASE:-} ]] || touch "$RESULTS/passed"
 	else
 		failed+=("$name")

@@ -10,7 +10,7 @@ import (
 )
 
 // caseFigures is how a fault case prints its figures.
-var caseFigures = regexp.MustCompile(`case_test\.go:\d+: case \S+: (.*)`)
+var caseFigures = regexp.MustCompile(`case_test\.go:\d+: case [^:]+: (.*)`)
 
 // caseTableHead is what the rows of fault cases are below.
 const caseTableHead = "\n| case | result | commit | day | minutes | figures |\n|---|---|---|---|---|---|\n"
@@ -23,16 +23,19 @@ func (s stage) cases(commit, day string) map[string]string {
 	}
 	for _, suite := range s.tests {
 		for _, key := range suite.results.order {
-			a := suite.results.current(key)
 			name, isTest := strings.CutPrefix(key.test, "Test")
-			if !isTest || strings.Contains(key.test, "/") || a.outcome != "pass" && a.outcome != "fail" {
+			// Of one that failed and whose second run was interrupted, it is the first that counts.
+			ended := slices.DeleteFunc(slices.Clone(suite.results.attempts[key]), func(a *attempt) bool {
+				return a.outcome != "pass" && a.outcome != "fail"
+			})
+			if !isTest || strings.Contains(key.test, "/") || len(ended) == 0 {
 				continue
 			}
-			result := "passed"
+			a, result := ended[len(ended)-1], "passed"
 			switch {
 			case a.outcome == "fail":
 				result = "FAILED"
-			case len(suite.results.attempts[key]) > 1:
+			case len(ended) > 1:
 				result = "passed, FLAKY"
 			}
 			var figures []string

@@ -85,7 +85,12 @@ func TestTheNightlyReportHasTheLastRunOfEachCase(t *testing.T) {
 		event("run", "TestStopped", ""))
 	write("bbb",
 		event("run", "TestCase01One", ""), event("fail", "TestCase01One", ""),
-		event("run", "TestCase01One", ""), event("pass", "TestCase01One", ""))
+		event("run", "TestCase01One", ""), event("pass", "TestCase01One", ""),
+		event("run", "TestCase04Four", ""), event("pass", "TestCase04Four", ""))
+	write("ccc",
+		event("run", "TestCase04Four", ""),
+		event("output", "TestCase04Four", `,"Output":"    case_test.go:150: case 4 with policies: 9 failed\n"`), event("fail", "TestCase04Four", ""),
+		event("run", "TestCase04Four", ""))
 
 	content, err := os.ReadFile(report)
 	if err != nil {
@@ -94,6 +99,7 @@ func TestTheNightlyReportHasTheLastRunOfEachCase(t *testing.T) {
 	_, got, _ := strings.Cut(string(content), caseTableHead)
 	const expected = `| Case01One | passed, FLAKY | bbb | 2026-01-02 | 0:00 |  |
 | Case02Two | passed | aaa | 2026-01-02 | 1:01 | 0 of 7 \| 8 failed |
+| Case04Four | FAILED | ccc | 2026-01-02 | 0:00 | 9 failed |
 `
 	if got != expected {
 		t.Errorf("the table is\n%s\nnot\n%s", got, expected)

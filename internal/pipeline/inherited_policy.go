@@ -231,9 +231,17 @@ func backendOf(key string) attach.Target {
 
 // withListenerSettings tells routes what policies on listeners say of connections to backends, and about how much the rest takes.
 func (g *graph) withListenerSettings(v *store.View, parent gateway.Parent) gateway.Parent {
+	filters := map[string]int{}
+	resolved, _ := g.gateways.Get(v, parent.Gateway)
+	for i := range resolved.Listeners {
+		if l := &resolved.Listeners[i]; len(l.Filters) > 0 {
+			filters[l.ID] = about(routetranslate.FilterSize(l.Filters))
+		}
+	}
 	sizes := map[*ir.RequestPolicy]int{nil: 0}
 	for i := range parent.Listeners {
 		l := &parent.Listeners[i]
+		l.FilterBytes = filters[l.ID]
 		if layer, _ := g.inherited.listeners.Get(v, ir.ListenerID{Gateway: parent.Gateway, Listener: l.ID}); layer != nil {
 			l.Destination = layer.Destination
 			if _, known := sizes[layer.Request]; !known {

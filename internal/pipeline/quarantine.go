@@ -7,6 +7,7 @@ import (
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/store"
+	routetranslate "github.com/gatewright/gatewright/internal/translate/route"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -101,6 +102,7 @@ func (g *graph) listenersServed(v *store.View, table ir.TableID) []gateway.Paren
 		if entry, ok := g.substitutes.Filters.Get(v, ir.ListenerID{Gateway: table.Gateway, Listener: l.ID}); ok {
 			l.Filters = entry.Apply(l.Filters)
 		}
+		l.FilterBytes = about(routetranslate.FilterSize(l.Filters))
 	}
 	return listeners
 }

@@ -49,7 +49,7 @@ type ParentListener struct {
 	Destination *ir.DestinationLayer
 	// PolicyBytes is how many bytes the other settings of these policies add to each rule, about. The pipeline fills it in, too.
 	PolicyBytes int
-	// FilterBytes is how many bytes the filters add to each hostname, about.
+	// FilterBytes is how many bytes the filters add to each hostname, about. The pipeline fills it in.
 	FilterBytes int
 }
 
@@ -135,6 +135,5 @@ func forRoutes(l Listener) ParentListener {
 		ID: l.ID, Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Table: l.Table,
 		Passthrough: l.Protocol == ir.TLS && !l.Terminates,
 		Accepted:    l.Attachable, Usable: l.Usable(), Kinds: l.Kinds, Namespaces: l.Namespaces,
-		FilterBytes: FilterBytes(l.Filters),
 	}
 }

@@ -144,27 +144,36 @@ func (r Resolved) bytesAt(a *Attachment, domain string, rules int) int {
 	return bytes + times*a.PolicyBytes
 }
 
-// eachHost calls do with the bytes that the route takes of each virtual host, and with the listener.
+// eachHost calls do with the bytes that the route takes of each virtual host, and with a listener. Of several listeners with the hostname,
+// any one may have the host, so the largest counts.
 func (r Resolved) eachHost(do func(a *Attachment, bytes int)) {
 	if len(r.Rules) == 0 {
 		return
 	}
 	rules := r.Bytes()
-	var seen map[ir.HostID]bool
+	var largest map[ir.HostID]int
 	if len(r.Attachments) > 1 {
-		seen = map[ir.HostID]bool{}
+		largest = map[ir.HostID]int{}
+		for i := range r.Attachments {
+			a := &r.Attachments[i]
+			for _, h := range a.Hosts {
+				host := a.Table.Host(h.Domain)
+				largest[host] = max(largest[host], r.bytesAt(a, h.Domain, rules))
+			}
+		}
 	}
 	for i := range r.Attachments {
 		a := &r.Attachments[i]
 		for _, h := range a.Hosts {
-			if seen != nil {
-				host := a.Table.Host(h.Domain)
-				if seen[host] {
-					continue
-				}
-				seen[host] = true
+			if largest == nil {
+				do(a, r.bytesAt(a, h.Domain, rules))
+				continue
 			}
-			do(a, r.bytesAt(a, h.Domain, rules))
+			host := a.Table.Host(h.Domain)
+			if bytes, left := largest[host]; left {
+				delete(largest, host)
+				do(a, bytes)
+			}
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (in Hosts) VirtualHost(v *store.View, id ir.HostID) ir.VirtualHost {
 	}
 	all, beside, unrepeated := in.candidates(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID}, id.Table, domains)
 	list, beyond, full := hostBudget(all, *in.Limits)
-	host.Beyond, host.ClosedBeside, host.Bytes = beyond, beside, hostRoom+gateway.FilterBytes(owner.Filters)+bytesOf(list)
+	host.Beyond, host.ClosedBeside, host.Bytes = beyond, beside, hostRoom+owner.FilterBytes+bytesOf(list)
 	above := in.above(v, ir.ListenerID{Gateway: id.Table.Gateway, Listener: owner.ID})
 	if above.layer != nil {
 		host.Policy = above.layer.Request

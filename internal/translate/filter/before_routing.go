@@ -82,11 +82,11 @@ func authBeforeRouting(a *ir.ExternalAuth) proto.Message {
 	return config
 }
 
-// noMethod is the method of no request.
+// noMethod is a method that HTTP allows and nothing uses.
 const noMethod = "-"
 
-// runsNothing is the per-route configuration of a composite filter that runs no filter: the one that it names edits no header, and is for
-// no request. To disable the composite filter is not enough: a request whose host is found late has it already.
+// runsNothing is the per-route configuration of a composite filter that runs none, or for that method one that edits no header. To disable
+// the composite filter is not enough: a request whose host is found late has it already.
 var runsNothing = &compositev3.CompositePerRoute{Matcher: &xdsmatcherv3.Matcher{
 	MatcherType: &xdsmatcherv3.Matcher_MatcherTree_{MatcherTree: &xdsmatcherv3.Matcher_MatcherTree{
 		Input: wire.Extension("method", &matcherv3.HttpRequestHeaderMatchInput{HeaderName: ":method"}),

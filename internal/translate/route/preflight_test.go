@@ -5,6 +5,7 @@ import (
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
+	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/translate/filter"
@@ -41,6 +42,10 @@ func TestPreflightsAreNotAskedAboutBeforeRouting(t *testing.T) {
 	settings := unpack(t, preflight.GetTypedPerFilterConfig()[filter.BeforeRouting(0)], &compositev3.CompositePerRoute{})
 	if settings.GetMatcher().GetOnNoMatch() != nil || settings.GetMatcher().GetMatcherTree() == nil {
 		t.Errorf("it is asked about: %v", settings)
+	}
+	for _, run := range settings.GetMatcher().GetMatcherTree().GetExactMatchMap().GetMap() {
+		action := unpack(t, run.GetAction().GetTypedConfig(), &compositev3.ExecuteFilterAction{})
+		unpack(t, action.GetTypedConfig().GetTypedConfig(), &headermutationv3.HeaderMutation{})
 	}
 	for _, r := range []request{{method: "OPTIONS", target: "/"}, {
 		method: "PUT", target: "/",

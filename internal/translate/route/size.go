@@ -20,6 +20,15 @@ func Size(rule *ir.Rule) (bytes, routes int) {
 	return bytes, len(all)
 }
 
+// FilterSize is how many bytes the filters of a listener add to each of its virtual hosts, 0 without any.
+func FilterSize(filters []ir.ListenerFilter) int {
+	if len(filters) == 0 {
+		return 0
+	}
+	host, _ := VirtualHost(ir.VirtualHost{Domain: "*", Filters: filters})
+	return proto.Size(host)
+}
+
 // PolicySize is how many bytes settings add to each rule that has them, 0 for none.
 func PolicySize(policy *ir.RequestPolicy) int {
 	if policy.IsZero() {

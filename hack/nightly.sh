@@ -22,8 +22,9 @@ commit=$(git describe --always --abbrev=12 --exclude='*')
 runs=${GATEWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gatewright}/nightly/$commit
 readonly commit runs
 
-# What makes a stage shorter, or another one, is not what the report is about.
-unset SHORT TESTFLAGS RERUN FAMILY EXPLORE SIMULATIONS SETS TREES GUARDS
+# What makes a stage shorter, or another one, is not what the report is about: neither what the caller's make was told, nor variables.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL SHORT TESTFLAGS RERUN FAMILY DELIVERY PLACEMENT EXPLORE SIMULATIONS SEED FIRST SETS TREES \
+	GUARDS FUZZTIME EXPLAINED ROUTES GATEWAYS CLASS BENCHFLAGS
 
 # cases_passed lists the fault cases that need not run again, by what the report says of them.
 cases_passed() {
@@ -92,7 +93,9 @@ failed=()
 for name; do
 	RESULTS=$runs/$name
 	export RESULTS
-	if [[ -e $RESULTS/passed && $commit != *-dirty && -z ${CASE:-} ]]; then
+	some=false
+	[[ $name != faults || -z ${CASE:-} ]] || some=true
+	if [[ -e $RESULTS/passed && $commit != *-dirty && $some == false ]]; then
 		echo "$name has passed for $commit"
 		continue
 	fi
@@ -109,7 +112,7 @@ for name; do
 	run "$name" 2>&1 | tee -i "$RESULTS/log" || status=$?
 	ended "$status" $((SECONDS - began)) "$name"
 	if report "$name"; then
-		[[ -n ${CASE:-} ]] || touch "$RESULTS/passed"
+		[[ $some == true ]] || touch "$RESULTS/passed"
 	else
 		failed+=("$name")
 	fi

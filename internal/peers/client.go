@@ -97,7 +97,7 @@ func (c *Client) Run(ctx context.Context) {
 			}
 			return
 		case <-recheck.C:
-			c.nacks.check(c.Wants, c.NACKed)
+			c.CheckNACKs()
 			c.offers.expire(c.withdraw)
 		case <-c.wake:
 			c.mu.Lock()
@@ -191,41 +191,59 @@ func (c *Client) open(ctx context.Context, address string) (Stream, func(), erro
 }
 
 func (c *Client) take(address string, response *discoveryv3.DeltaDiscoveryResponse) {
-	var offered, withdrawn []string
+	var offers []offer
+	var proxies []entry
 	for _, resource := range response.GetResources() {
 		message := &statusv3.ClientConfig{}
 		if resource.GetResource().UnmarshalTo(message) != nil {
 			continue
 		}
 		if o, ok := parseOffer(message); ok {
-			c.Offered(address, o.key, o.rejected, o.instead)
-			offered = append(offered, o.key)
-			continue
+			offers = append(offers, o)
+		} else if e, err := parse(message); err == nil {
+			proxies = append(proxies, e)
 		}
-		e, err := parse(message)
-		if err != nil {
-			continue
-		}
-		c.nacks.set(address, e)
-		// The NACK has to arrive before the state that is acknowledged without the rejected version.
-		c.nacks.check(c.Wants, c.NACKed)
-		c.Listener.PeerHolds(address, e.proxy, e.since, e.state, e.left)
 	}
+	var withdrawn []string
+	var gone []xds.Identity
 	for _, removed := range response.GetRemovedResources() {
 		if key, ok := parseOfferName(removed); ok {
-			c.withdraw(address, key)
 			withdrawn = append(withdrawn, key)
-			continue
-		}
-		if proxy, err := parseName(removed); err == nil {
-			c.nacks.set(address, entry{proxy: proxy})
-			c.Listener.PeerForgets(address, proxy)
+		} else if proxy, err := parseName(removed); err == nil {
+			gone = append(gone, proxy)
 		}
 	}
-	for _, key := range c.offers.take(address, offered, withdrawn) {
+	c.takeOffers(address, offers, withdrawn)
+	for _, e := range proxies {
+		c.nacks.set(address, e)
+		// The NACK has to arrive before the state that is acknowledged without the rejected version.
+		c.CheckNACKs()
+		c.Listener.PeerHolds(address, e.proxy, e.since, e.state, e.left)
+	}
+	for _, proxy := range gone {
+		c.nacks.set(address, entry{proxy: proxy})
+		c.Listener.PeerForgets(address, proxy)
+	}
+}
+
+// takeOffers passes on what a replica offers and withdraws. The keys are recorded first: what expires meanwhile is withdrawn before.
+func (c *Client) takeOffers(address string, offers []offer, withdrawn []string) {
+	var offered []string
+	for _, o := range offers {
+		offered = append(offered, o.key)
+	}
+	missing := c.offers.take(address, offered, withdrawn)
+	for _, o := range offers {
+		c.Offered(address, o.key, o.rejected, o.instead)
+	}
+	for _, key := range slices.Concat(withdrawn, missing) {
 		c.withdraw(address, key)
 	}
 }
+
+// CheckNACKs passes on the NACKs of versions that this replica has come to serve. Call it before anything may count as acknowledged because
+// a proxy of another replica holds it already.
+func (c *Client) CheckNACKs() { c.nacks.check(c.Wants, c.NACKed) }
 
 // withdraw passes on that a replica does not offer something any more.
 func (c *Client) withdraw(address, key string) { c.Offered(address, key, "", nil) }

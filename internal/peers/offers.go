@@ -8,8 +8,8 @@ import (
 )
 
 // offersKept is how long the offers of a replica are kept after its stream has ended. A replica that only lost the connection is back by
-// then, and says what it still offers.
-const offersKept = 10 * time.Second
+// then, and says what it still offers. And its proxies are connected to others by then, which offer the same.
+const offersKept = time.Minute
 
 // offers are the keys of what other replicas offer.
 type offers struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // inbox keeps the newest change of each object until a lane takes them, so that it never holds more than there are objects and a busy
@@ -25,6 +26,8 @@ type inbox struct {
 	open  bool
 	// nacks are the NACKs of proxies.
 	nacks map[quarantine.NACK]quarantine.Report
+	// nacked counts them by group.
+	nacked map[xds.GroupID]int
 	// offers are what other replicas serve instead of what their proxies rejected.
 	offers map[quarantine.OfferID]quarantine.Offer
 	// idling says of endpoints that there are none, or some again.
@@ -49,7 +52,7 @@ type subject struct {
 func newInbox() *inbox {
 	return &inbox{
 		pending: map[subject]store.Change{}, nacks: map[quarantine.NACK]quarantine.Report{}, offers: map[quarantine.OfferID]quarantine.Offer{},
-		idling: map[ir.Endpoints]bool{}, wake: make(chan struct{}, 1),
+		nacked: map[xds.GroupID]int{}, idling: map[ir.Endpoints]bool{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -71,15 +74,16 @@ func (i *inbox) nack(r quarantine.NACK, report quarantine.Report) {
 		report.Reason = strings.ToValidUTF8(strings.Clone(report.Reason[:min(len(report.Reason), shortReason)]), "")
 	}
 	i.nacks[r] = i.nacks[r].With(report)
+	i.nacked[r.Group]++
 	i.mu.Unlock()
 	i.signal()
 }
 
-// offer takes in what another replica serves instead.
+// offer takes in what another replica serves instead, or that it does not any more. Only new offers have a limit: a withdrawal comes once.
 func (i *inbox) offer(id quarantine.OfferID, o quarantine.Offer) {
 	i.mu.Lock()
 	i.begin()
-	if len(i.offers) < quarantine.MaxOffers {
+	if _, known := i.offers[id]; known || o.Withdrawn() || len(i.offers) < quarantine.MaxOffers {
 		i.offers[id] = i.offers[id].With(o)
 	}
 	i.mu.Unlock()
@@ -132,6 +136,7 @@ type batch struct {
 	changes []store.Change
 	since   time.Time
 	nacks   map[quarantine.NACK]quarantine.Report
+	nacked  map[xds.GroupID]int
 	offers  map[quarantine.OfferID]quarantine.Offer
 	idling  map[ir.Endpoints]bool
 }
@@ -141,12 +146,14 @@ func (i *inbox) take() batch {
 	defer i.mu.Unlock()
 	i.taken, i.open = time.Now(), true
 	i.begin()
-	b := batch{changes: make([]store.Change, 0, len(i.pending)), since: i.since, nacks: i.nacks, offers: i.offers, idling: i.idling}
+	b := batch{
+		changes: make([]store.Change, 0, len(i.pending)), since: i.since, nacks: i.nacks, nacked: i.nacked, offers: i.offers, idling: i.idling,
+	}
 	for _, c := range i.pending {
 		b.changes = append(b.changes, c)
 	}
 	i.since, i.pending = time.Time{}, map[subject]store.Change{}
-	i.nacks = map[quarantine.NACK]quarantine.Report{}
+	i.nacks, i.nacked = map[quarantine.NACK]quarantine.Report{}, map[xds.GroupID]int{}
 	i.offers = map[quarantine.OfferID]quarantine.Offer{}
 	i.idling = map[ir.Endpoints]bool{}
 	return b

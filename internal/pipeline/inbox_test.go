@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/quarantine"
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/xds"
 )
 
 func TestABatchIsAsOldAsTheFirstThatCameIn(t *testing.T) {
@@ -41,5 +43,41 @@ func TestABatchIsAsOldAsTheFirstThatCameIn(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAWithdrawalIsNeverDropped has more offers come in than are kept until the next step.
+func TestAWithdrawalIsNeverDropped(t *testing.T) {
+	t.Parallel()
+	i := newInbox()
+	id := func(n int) quarantine.OfferID { return quarantine.OfferID{Replica: "other", Key: fmt.Sprint(n)} }
+	offer, _ := quarantine.NewOffer("digest", []byte("{}"))
+	for n := range quarantine.MaxOffers + 1 {
+		i.offer(id(n), offer)
+	}
+	i.offer(id(0), quarantine.Offer{})
+	i.offer(id(-1), quarantine.Offer{})
+	offers := i.take().offers
+	if len(offers) != quarantine.MaxOffers+1 {
+		t.Errorf("%d offers are kept", len(offers))
+	}
+	for _, n := range []int{0, -1} {
+		if o, kept := offers[id(n)]; !kept || !o.Withdrawn() {
+			t.Errorf("the withdrawal of %d is dropped: %t", n, !kept)
+		}
+	}
+}
+
+// TestNACKsAreCountedByBatch has NACKs come in while a step runs: objects do not report these at its end.
+func TestNACKsAreCountedByBatch(t *testing.T) {
+	t.Parallel()
+	i, group := newInbox(), xds.GroupID{Namespace: "shop", Name: "web"}
+	nack := func() { i.nack(quarantine.NACK{Group: group, Name: "a"}, quarantine.Report{Reason: "b"}) }
+	nack()
+	nack()
+	first := i.take()
+	nack()
+	if second := i.take(); first.nacked[group] != 2 || second.nacked[group] != 1 {
+		t.Errorf("%v and %v are counted", first.nacked, second.nacked)
 	}
 }

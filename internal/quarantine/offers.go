@@ -71,6 +71,9 @@ func NewOffer(rejected string, instead []byte) (Offer, bool) {
 	return o, true
 }
 
+// Withdrawn reports whether the replica has nothing in quarantine there any more.
+func (o Offer) Withdrawn() bool { return o.rejected == "" }
+
 // With merges two offers about the same version.
 func (o Offer) With(other Offer) Offer {
 	if o.rejected != other.rejected {

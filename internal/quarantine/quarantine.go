@@ -92,7 +92,7 @@ func New(tables Tables, convergence Convergence, peers Peers, again func()) *Qua
 // Take takes in what came since the last step: offers of other replicas, and NACKs with their reasons.
 func (q *Quarantine) Take(offers map[OfferID]Offer, nacks map[NACK]Report) {
 	for id, o := range offers {
-		if q.offers[id] = q.offers[id].With(o); o.rejected == "" {
+		if q.offers[id] = q.offers[id].With(o); o.Withdrawn() {
 			delete(q.offers, id)
 		}
 	}
@@ -173,8 +173,8 @@ func (q *Quarantine) allGone(group xds.GroupID, pods map[string]struct{}) bool {
 // for nothing once its proxies are gone. One that has just come may be of a proxy that another replica has not reported yet.
 func (q *Quarantine) rejectHost(r NACK, report Report, waited bool) {
 	host, gateway := r.host(), ir.ParseTableID(r.Table).Gateway
-	if q.rejectInstead(r, report) || q.tables.HostVersion(host) != r.Version || !q.tables.Serves(r.Group, gateway) ||
-		q.corrected(gateway, causesOf(r)) || q.keepApart(r, report) || waited && q.allGone(r.Group, report.Pods) {
+	if waited && q.allGone(r.Group, report.Pods) || q.rejectInstead(r, report) || q.tables.HostVersion(host) != r.Version ||
+		!q.tables.Serves(r.Group, gateway) || q.corrected(gateway, causesOf(r)) || q.keepApart(r, report) {
 		return
 	}
 	switch {

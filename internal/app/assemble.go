@@ -98,6 +98,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		Dial: dialPeer(p.authority, p.settings, o.TokenFile), Listener: p.tracker,
 		Wants: p.proxies.Wants, NACKed: p.peerNACKed, Offered: p.pipeline.Offered, Node: o.Instance, Log: log,
 	})
+	conditions.OnReach(peerClient.CheckNACKs)
 	p.replicas = &replicas{namespace: o.Namespace, peerClient: peerClient, slices: map[string][]string{}}
 
 	leading := []manager.Runnable{

@@ -18,6 +18,17 @@ func (t *Tracker) Holds(proxy xds.Identity, state string) { t.sessions.ack("", p
 // Leaves implements [xds.Observer].
 func (t *Tracker) Leaves(proxy xds.Identity) { t.sessions.leave("", proxy) }
 
+// NACKed reports that a proxy of a group, of this replica or another, has sent a NACK that no object reports yet. It comes before the state
+// that the proxy acknowledges without the rejected version. Until Reported is called with it, nothing of the group converges.
+func (t *Tracker) NACKed(group xds.GroupID) { t.sessions.nacked(group, 1) }
+
+// Reported reports that objects report so many NACKs of each group.
+func (t *Tracker) Reported(nacks map[xds.GroupID]int) {
+	for group, number := range nacks {
+		t.sessions.nacked(group, -number)
+	}
+}
+
 // PeerHolds sets the state that a proxy has acknowledged to another replica, empty if none. left reports that it has been sent another one
 // since.
 func (t *Tracker) PeerHolds(replica string, proxy xds.Identity, connected time.Time, state string, left bool) {

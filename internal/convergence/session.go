@@ -16,7 +16,9 @@ type sessions struct {
 	// bySource has the proxies that are connected to each replica; the source of this one is empty.
 	bySource map[string]map[xds.Identity]*session
 	changed  map[xds.GroupID]struct{}
-	wake     chan struct{}
+	// nacks counts the NACKs of each group that no object reports yet.
+	nacks map[xds.GroupID]int
+	wake  chan struct{}
 	// ended is called for sessions that end, with the lock held.
 	ended func()
 }
@@ -38,6 +40,7 @@ type acked struct {
 func newSessions() *sessions {
 	return &sessions{
 		bySource: map[string]map[xds.Identity]*session{}, changed: map[xds.GroupID]struct{}{}, wake: make(chan struct{}, 1), ended: func() {},
+		nacks: map[xds.GroupID]int{},
 	}
 }
 
@@ -109,6 +112,23 @@ func (s *sessions) drop(source string) {
 		s.ended()
 	}
 	delete(s.bySource, source)
+}
+
+// nacked counts NACKs of a group that no object reports yet, fewer if the number is negative.
+func (s *sessions) nacked(group xds.GroupID, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nacks[group] += number; s.nacks[group] <= 0 {
+		delete(s.nacks, group)
+		s.touch(group)
+	}
+}
+
+// hasNACKs reports whether a group has NACKs that no object reports yet.
+func (s *sessions) hasNACKs(group xds.GroupID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nacks[group] > 0
 }
 
 // takeChanged returns the groups whose sessions have changed.

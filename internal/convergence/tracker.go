@@ -181,9 +181,10 @@ func (t *Tracker) groupIDOf(gateway string) xds.GroupID {
 func (t *Tracker) groupOf(gateway string) *groupState { return t.group(t.groupIDOf(gateway)) }
 
 // evaluate determines the newest state that all ready proxies of a group have acknowledged. The objects that waited for it have converged.
+// A proxy that has NACKed a part of a state acknowledges it without that part. So nothing converges until objects report the part.
 func (t *Tracker) evaluate(id xds.GroupID) {
 	g := t.groups[id]
-	if g == nil {
+	if g == nil || t.sessions.hasNACKs(id) {
 		return
 	}
 	pods := t.pods(g)

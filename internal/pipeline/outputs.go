@@ -59,6 +59,10 @@ type Convergence interface {
 	Acked(group xds.GroupID, state string, but map[string]struct{}) (acked, ready int)
 	// Knows says whether a proxy of a group is connected to a replica.
 	Knows(group xds.GroupID, pod string) bool
+	// NACKed says that a proxy of a group has sent a NACK, and Reported how many of each group objects report now, as far as they are
+	// affected. Nothing of a group converges in between.
+	NACKed(group xds.GroupID)
+	Reported(nacks map[xds.GroupID]int)
 	// OnDisconnect says what to call when a proxy has disconnected from a replica. That returns at once.
 	OnDisconnect(ended func())
 }

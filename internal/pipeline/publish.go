@@ -45,4 +45,5 @@ func (p *Pipeline) publish(b batch, report memo.Report) {
 
 	// What is refused is said of the outcomes that have just been set: a new outcome takes back what was said of the one before.
 	p.publishNotices(changes)
+	to.Convergence.Reported(b.nacked)
 }

@@ -23,19 +23,21 @@ func (p *Pipeline) NACKed(proxy xds.Identity, r xds.NACK) {
 	for _, origin := range r.Origins {
 		report.Origins = append(report.Origins, ir.ParseObjectRef(origin))
 	}
+	nack := quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}
 	switch r.Type {
 	case xds.VirtualHost:
-		p.config.inbox.nack(quarantine.NACK{
-			Group: proxy.Group, Type: r.Type, Name: r.Name, Table: r.Table, Version: r.Version, Routes: strings.Join(r.Routes, "\n"),
-			Filters: r.Filters, Together: r.Together, Cluster: r.Cluster,
-		}, report)
+		nack.Table, nack.Version, nack.Routes = r.Table, r.Version, strings.Join(r.Routes, "\n")
+		nack.Filters, nack.Together, nack.Cluster = r.Filters, r.Together, r.Cluster
 	case xds.Cluster, xds.Listener, xds.Secret:
-		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name}, report)
 	case xds.RouteTable:
-		p.config.inbox.nack(quarantine.NACK{Group: proxy.Group, Type: r.Type, Name: r.Name, Version: r.Version}, report)
+		nack.Version = r.Version
 	default:
 		// Endpoints belong to no object of the Gateway API. The server has logged it.
+		return
 	}
+	// The proxy may acknowledge the rest before a step reports this.
+	p.to.Convergence.NACKed(proxy.Group)
+	p.config.inbox.nack(nack, report)
 }
 
 // Offered takes in what another replica has in quarantine; rejected is empty when it has nothing there any more. It never blocks.

@@ -108,6 +108,8 @@ func (discard) Accept(store.Kind, string, string)                               
 func (discard) Offer(string, string, []byte)                                      {}
 func (discard) Withdraw(string)                                                   {}
 func (discard) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) { return 0, 0 }
+func (discard) NACKed(xds.GroupID)                                                {}
+func (discard) Reported(map[xds.GroupID]int)                                      {}
 func (discard) Knows(xds.GroupID, string) bool                                    { return true }
 func (discard) Live(store.Kind, string, string) bool                              { return true }
 func (discard) OnDisconnect(func())                                               {}

@@ -82,6 +82,12 @@ func (s *Statuses) Acked(group xds.GroupID, state string, but map[string]struct{
 	return s.tracker.Acked(group, state, but)
 }
 
+// NACKed reports that a proxy of a group has sent a NACK that no object reports yet.
+func (s *Statuses) NACKed(group xds.GroupID) { s.tracker.NACKed(group) }
+
+// Reported reports that objects report so many NACKs of each group.
+func (s *Statuses) Reported(nacks map[xds.GroupID]int) { s.tracker.Reported(nacks) }
+
 // Knows reports whether a proxy of a group is connected to a replica.
 func (s *Statuses) Knows(group xds.GroupID, pod string) bool { return s.tracker.Knows(group, pod) }
 

@@ -96,23 +96,99 @@ metadata: {namespace: shop, name: any, generation: 1}
 spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: v1, port: 80}]}]}
 `
 
+// twoListenersOf is a pipeline with two listeners, before its first step.
+func twoListenersOf(t *testing.T, r replica, l last) (*pipeline.Pipeline, *lastState) {
+	t.Helper()
+	r.Statuses.Statuses = quiet{l}
+	proxies := &lastState{Cache: xds.NewCache()}
+	p := pipeline.New(pipeline.Outputs{
+		Proxies: proxies, Fleets: noFleets{}, Selectors: noSelectors{}, Statuses: r.Statuses, Convergence: r.Statuses, Peers: noFleets{},
+	}, prometheus.NewRegistry())
+	for _, c := range resolvetest.Load(t, twoListeners) {
+		p.Put(c)
+	}
+	return p, proxies
+}
+
+var rejectedListener = xds.NACK{Type: xds.Listener, Name: "shop/web/81", Reason: "no such option"}
+
+// expectNone expects that no route says that it is programmed.
+func (l last) expectNone(t *testing.T) {
+	t.Helper()
+	for _, key := range []string{"one", "two", "both", "any"} {
+		if got := l.state("shop/" + key); strings.Contains(got, "True") {
+			t.Errorf("route %s is %q before the NACK is reported", key, got)
+		}
+	}
+}
+
+// expectOne expects that proxies reject the listener of route two.
+func (l last) expectOne(t *testing.T) {
+	t.Helper()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	for key, want := range map[string]string{"one": "True/Programmed ", "two": "False/ListenerNotProgrammed "} {
+		if got := l.state("shop/" + key); got != want {
+			t.Errorf("route %s is %q after the NACK, want %q", key, got, want)
+		}
+	}
+}
+
+// TestNothingIsProgrammedWhileANACKIsNotReported has a proxy reject a listener and acknowledge the rest, before the next step begins.
+func TestNothingIsProgrammedWhileANACKIsNotReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, l := newReplica(t, "a")
+		p, proxies := twoListenersOf(t, r, l)
+		p.Start()
+		r.Connected(pod("a"))
+		p.NACKed(pod("a"), rejectedListener)
+		r.Holds(pod("a"), proxies.get())
+		synctest.Wait()
+		l.expectNone(t)
+		go p.Run(t.Context())
+		l.expectOne(t)
+	})
+}
+
+// TestNothingIsProgrammedWhileANACKOfAnotherReplicaIsNotReported has a proxy of another replica reject a listener and acknowledge the rest
+// before this one serves that state.
+func TestNothingIsProgrammedWhileANACKOfAnotherReplicaIsNotReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		other, ignored := newReplica(t, "a")
+		ahead, served := twoListenersOf(t, other, ignored)
+		ahead.Start()
+
+		r, l := newReplica(t, "a")
+		p, _ := twoListenersOf(t, r, l)
+		checks := 0
+		r.OnReach(func() {
+			if checks++; checks == 1 {
+				p.NACKed(pod("a"), rejectedListener)
+			}
+		})
+		r.PeerHolds("other", pod("a"), time.Now(), served.get(), false)
+		p.Start()
+		synctest.Wait()
+		l.expectNone(t)
+		go p.Run(t.Context())
+		l.expectOne(t)
+	})
+}
+
 // TestARouteIsProgrammedOnlyIfAListenerThatServesItIs has a proxy reject one of two listeners.
 func TestARouteIsProgrammedOnlyIfAListenerThatServesItIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, l := newReplica(t, "a")
-		r.Statuses.Statuses = quiet{l}
-		proxies := &lastState{Cache: xds.NewCache()}
-		p := pipeline.New(pipeline.Outputs{
-			Proxies: proxies, Fleets: noFleets{}, Selectors: noSelectors{}, Statuses: r.Statuses, Convergence: r.Statuses, Peers: noFleets{},
-		}, prometheus.NewRegistry())
+		p, proxies := twoListenersOf(t, r, l)
+		p.Start()
 		put := func(text string) {
 			for _, c := range resolvetest.Load(t, text) {
 				p.Put(c)
 			}
 		}
-		put(twoListeners)
-		p.Start()
 		go p.Run(t.Context())
 		r.Connected(pod("a"))
 		expect := func(when string, want map[string]string) {
@@ -129,7 +205,7 @@ func TestARouteIsProgrammedOnlyIfAListenerThatServesItIs(t *testing.T) {
 		const yes, no = "True/Programmed ", "False/ListenerNotProgrammed "
 		expect("at first", map[string]string{"one": yes, "two": yes, "both": yes + yes, "any": yes})
 
-		p.NACKed(pod("a"), xds.NACK{Type: xds.Listener, Name: "shop/web/81", Reason: "no such option"})
+		p.NACKed(pod("a"), rejectedListener)
 		expect("after the NACK", map[string]string{"one": yes, "two": no, "both": yes + no, "any": yes})
 		for key, parent := range map[string]int{"two": 0, "both": 1, "any": 0} {
 			conditions := l.route("shop/" + key).Parents[parent].Conditions

@@ -19,6 +19,7 @@ type Statuses struct {
 	// Statuses is where outcomes go. Those that proxies have no part in pass through.
 	pipeline.Statuses
 	tracker *convergence.Tracker
+	reaches func()
 
 	mu      sync.Mutex
 	objects map[convergence.Object]*object
@@ -44,13 +45,18 @@ type publisher func(id convergence.Object, condition func(gateway string) outcom
 
 // New returns a Statuses that passes outcomes on. It takes the place of other receivers of the tracker's changes.
 func New(tracker *convergence.Tracker, statuses pipeline.Statuses) *Statuses {
-	s := &Statuses{Statuses: statuses, tracker: tracker, objects: map[convergence.Object]*object{}}
+	s := &Statuses{Statuses: statuses, tracker: tracker, reaches: func() {}, objects: map[convergence.Object]*object{}}
 	tracker.OnChange(s.changed)
 	return s
 }
 
+// OnReach sets a function that is called before proxies are asked whether they hold new states: it passes on the NACKs of those that other
+// replicas have sent these states before. Call it before all other methods.
+func (s *Statuses) OnReach(check func()) { s.reaches = check }
+
 // Reach implements [pipeline.Convergence].
 func (s *Statuses) Reach(states map[xds.GroupID]string, since time.Time) {
+	s.reaches()
 	s.tracker.Reach(states, since)
 }
 

@@ -230,7 +230,7 @@ func (s *stream) leave() {
 // holds reports whether the proxy has everything of the update cycle, except for NACKed versions of which the objects are reported: it has
 // acknowledged all of it, and was sent what its listeners request. A proxy acknowledges a new listener before it requests that.
 func (s *stream) holds() bool {
-	if s.cycle.phase != idle && s.cycle.phase != removing {
+	if s.reporting || s.cycle.phase != idle && s.cycle.phase != removing {
 		return false
 	}
 	listeners := &s.subscriptions[Listener]

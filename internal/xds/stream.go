@@ -35,7 +35,9 @@ type stream struct {
 	// anchored reports that the proxy keeps its subscription to scopes for as long as it lives; see anchor.go.
 	anchored bool
 	// answeredOnce reports that the proxy has answered a response, and so has requested all types that it wants; see stream.begin.
-	answeredOnce  bool
+	answeredOnce bool
+	// reporting reports that the observer does not know all NACKs yet that are recorded.
+	reporting     bool
 	subscriptions [wireTypes]subscription
 	cycle         updateCycle
 	// bisections find the culprits of NACKed route tables and scopes, one at a time.
@@ -268,10 +270,20 @@ func (s *stream) OnStreamDeltaRequest(_ int64, request *discoveryv3.DeltaDiscove
 		s.logger.Warn("proxy sent a NACK",
 			"group", s.group.id.String(), "pod", s.identity.Pod, "type", t.String(), "reason", detail.GetMessage())
 	}
-	for _, nack := range found {
-		s.fallBack(nack)
+	if len(found) > 0 {
+		s.reportNACKs(found)
 	}
 	return nil
+}
+
+// reportNACKs reports NACKs. Until then the proxy does not count as one that holds the rest, which the watch of this request reports.
+func (s *stream) reportNACKs(nacks []NACK) {
+	for _, nack := range nacks {
+		s.fallBack(nack)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reporting = false
 }
 
 // takeAnswer records an ACK or a NACK in one step, so that a NACKed response never counts as acknowledged. It returns the resources
@@ -295,7 +307,9 @@ func (s *stream) takeAnswer(t Type, request *discoveryv3.DeltaDiscoveryRequest) 
 	case answered.probe:
 		s.takeProbeAnswer(detail.GetMessage())
 	case detail != nil:
-		return s.attribute(t, answered, detail.GetMessage())
+		nacks := s.attribute(t, answered, detail.GetMessage())
+		s.reporting = len(nacks) > 0
+		return nacks
 	case t == Scope:
 		s.acceptHeaders(answered)
 	}

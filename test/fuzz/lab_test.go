@@ -196,6 +196,8 @@ func (discard) Reach(map[xds.GroupID]string, time.Time)                         
 func (discard) Reject(store.Kind, string, string, outcome.Rejection)              {}
 func (discard) Accept(store.Kind, string, string)                                 {}
 func (discard) Acked(xds.GroupID, string, map[string]struct{}) (acked, ready int) { return 0, 0 }
+func (discard) NACKed(xds.GroupID)                                                {}
+func (discard) Reported(map[xds.GroupID]int)                                      {}
 func (discard) Knows(xds.GroupID, string) bool                                    { return true }
 func (discard) OnDisconnect(func())                                               {}
 func (discard) Live(store.Kind, string, string) bool                              { return true }

@@ -79,12 +79,18 @@ run() {
 
 # report STAGE writes what the results of a stage say into docs/nightly.md, once.
 report() {
+	local status=0
+	GOTOOLCHAIN=go1.27.3 go run -C test ./results -nightly="$PWD/docs/nightly.md" -commit="$commit" "$runs/$1" || status=$?
 	touch "$runs/$1/reported"
-	go run -C test ./results -nightly="$PWD/docs/nightly.md" -commit="$commit" "$runs/$1"
+	return "$status"
 }
 
 # ended STATUS SECONDS STAGE writes down how a stage ended.
-ended() { printf '.\t%d\t%d\t%s\t%s\n' "$1" "$2" "$3" "make nightly STAGES=$3" >"$runs/$3/stages"; }
+ended() {
+	local command="make nightly STAGES=$3"
+	[[ $3 != faults || -z ${CASE:-} ]] || command+=" CASE='$CASE'"
+	printf '.\t%d\t%d\t%s\t%s\n' "$1" "$2" "$3" "$command" >"$runs/$3/stages"
+}
 
 # What is interrupted is reported, too.
 interrupted=false

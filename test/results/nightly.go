@@ -72,8 +72,8 @@ func section(s stage, commit, day string) string {
 	if s.status != 0 || len(sum.failures) > 0 {
 		outcome = "FAILED"
 	}
-	fmt.Fprintf(&b, "\n%s: commit %s, %s, `%s`, %s minutes; %d passed, %d failed, %d skipped, %d flaky.\n",
-		outcome, commit, day, s.command, clock(s.duration), sum.passed, sum.failed, sum.skipped, len(sum.flaky))
+	fmt.Fprintf(&b, "\n%s: commit %s, %s, %s minutes; %d passed, %d failed, %d skipped, %d flaky:\n`%s`\n",
+		outcome, commit, day, clock(s.duration), sum.passed, sum.failed, sum.skipped, len(sum.flaky), s.command)
 	for _, list := range []struct {
 		word  string
 		tests []failure

@@ -34,7 +34,8 @@ func TestTheNightlyReportHasTheLastRunOfEachStage(t *testing.T) {
 	const expected = `
 ## fuzz
 
-FAILED: commit ccc, 2026-01-02, ` + "`make fuzz`" + `, 0:00 minutes; 0 passed, 1 failed, 0 skipped, 0 flaky.
+FAILED: commit ccc, 2026-01-02, 0:00 minutes; 0 passed, 1 failed, 0 skipped, 0 flaky:
+` + "`make fuzz`" + `
 
 FAIL fuzz (exit code 1)
 
@@ -42,7 +43,8 @@ FAIL fuzz (exit code 1)
 
 ## simulation
 
-passed: commit bbb, 2026-01-02, ` + "`make simulate`" + `, 0:00 minutes; 0 passed, 0 failed, 0 skipped, 0 flaky.
+passed: commit bbb, 2026-01-02, 0:00 minutes; 0 passed, 0 failed, 0 skipped, 0 flaky:
+` + "`make simulate`" + `
 
 | figures |
 |---|

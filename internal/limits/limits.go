@@ -22,6 +22,10 @@ type Limits struct {
 	Rules                int
 	NamespaceExpressions int
 	Backends             int
+	// GatewayHostnames and GatewayBackends are how many different hostnames and backends the routes of all namespaces may have together at the
+	// proxies of a Gateway, which namespaces share. They bound what a proxy lists when it connects again.
+	GatewayHostnames int
+	GatewayBackends  int
 	// Endpoints is how many endpoints a backend may have, and NamespaceEndpoints how many all ports of the Services of one namespace may.
 	Endpoints          int
 	NamespaceEndpoints int
@@ -36,8 +40,8 @@ type Limits struct {
 	// RateLimits is how many rules of global rate limits, and conditions of these, the policies of one namespace may have.
 	RateLimits int
 	// RouteBytes is how many bytes one route may take of what the proxies of a Gateway are sent, NamespaceBytes how many those of one
-	// namespace may, and GatewayBytes how many all routes may, which namespaces share. HostBytes is the same for the routes of one hostname
-	// of a listener, and WildcardBytes for the routes of all hostnames with a wildcard on one port.
+	// namespace may of all Gateways together, and GatewayBytes how many all routes may of one, which namespaces share. HostBytes is the
+	// same for the routes of one hostname of a listener, and WildcardBytes for the routes of all hostnames with a wildcard on one port.
 	RouteBytes     int
 	HostBytes      int
 	NamespaceBytes int
@@ -51,8 +55,8 @@ const mebibyte = 1 << 20
 func Defaults() Limits {
 	return Limits{
 		Expression: 5_000, Expressions: 50_000, HostRules: 20_000, HostExpressions: 500_000, Routes: 100_000, Rules: 500_000,
-		NamespaceExpressions: 5_000_000, Backends: 10_000, Endpoints: 10_000, NamespaceEndpoints: 200_000, RepeatedRules: 100_000,
-		Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256, RateLimits: 1_000,
+		NamespaceExpressions: 5_000_000, Backends: 10_000, GatewayHostnames: 30_000, GatewayBackends: 30_000, Endpoints: 10_000,
+		NamespaceEndpoints: 200_000, RepeatedRules: 100_000, Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256, RateLimits: 1_000,
 		RouteBytes: 16 * mebibyte, HostBytes: 128 * mebibyte, NamespaceBytes: 128 * mebibyte, GatewayBytes: 512 * mebibyte,
 		WildcardBytes: 128 * mebibyte,
 	}
@@ -68,6 +72,8 @@ const (
 	NameRules                = "rules"
 	NameNamespaceExpressions = "namespaceExpressions"
 	NameBackends             = "backends"
+	NameGatewayHostnames     = "gatewayHostnames"
+	NameGatewayBackends      = "gatewayBackends"
 	NameEndpoints            = "endpoints"
 	NameNamespaceEndpoints   = "namespaceEndpoints"
 	NameRepeatedRules        = "repeatedRules"
@@ -93,6 +99,8 @@ func (l *Limits) names() map[string]*int {
 		NameRules:                &l.Rules,
 		NameNamespaceExpressions: &l.NamespaceExpressions,
 		NameBackends:             &l.Backends,
+		NameGatewayHostnames:     &l.GatewayHostnames,
+		NameGatewayBackends:      &l.GatewayBackends,
 		NameEndpoints:            &l.Endpoints,
 		NameNamespaceEndpoints:   &l.NamespaceEndpoints,
 		NameRepeatedRules:        &l.RepeatedRules,

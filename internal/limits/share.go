@@ -84,9 +84,13 @@ func TierBy(items []Item, limit int, closed func(Item) int) Tiers {
 }
 
 // Of is the place of an item.
-func (t Tiers) Of(i Item) Place {
+func (t Tiers) Of(i Item) Place { return t.OfBoth(i, i.Weight) }
+
+// OfBoth is [Tiers.Of] for an item that takes something else while it answers errors.
+func (t Tiers) OfBoth(i Item, closedWeight int) Place {
 	closed := t.Closed.Excludes(i)
 	_, full := t.LeftOut[i.Owner]
+	i.Weight = closedWeight
 	switch {
 	case closed && t.LeftOut.Excludes(i):
 		return LeftOut

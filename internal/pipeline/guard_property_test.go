@@ -288,8 +288,9 @@ func (d *damage) exceed() (before, after view) {
 	set := limits.Defaults()
 	names := []string{
 		limits.NameHostRules, limits.NameHostExpressions, limits.NameRoutes, limits.NameRules, limits.NameNamespaceExpressions,
-		limits.NameBackends, limits.NameRepeatedRules, limits.NameListeners, limits.NameNamespaceListeners, limits.NameRouteBytes,
-		limits.NameHostBytes, limits.NameNamespaceBytes, limits.NameGatewayBytes, limits.NameWildcardBytes,
+		limits.NameBackends, limits.NameGatewayHostnames, limits.NameGatewayBackends, limits.NameRepeatedRules, limits.NameListeners,
+		limits.NameNamespaceListeners, limits.NameRouteBytes, limits.NameHostBytes, limits.NameNamespaceBytes, limits.NameGatewayBytes,
+		limits.NameWildcardBytes,
 	}
 	name := names[d.IntN(len(names))]
 	limit := 1 + d.IntN(8)

@@ -11,7 +11,8 @@ import (
 const (
 	stageRoute           = "route"
 	stageRouteKinds      = "route kinds"
-	stageGatewayBudget   = "gateway budget"
+	stageFleetBudget     = "fleet budget"
+	stageOwnerBudget     = "owner budget"
 	stageNamespaceBudget = "namespace budget"
 	stageRouteConflict   = "route conflict"
 	stageRepeatBudget    = "repeat budget"
@@ -35,7 +36,7 @@ func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route
 	present := memo.DeriveOf(g.memo, stageRouteKinds, route.ParseKindID, typed[route.KindID](byKind), deepEqual[bool],
 		func(v *store.View, id route.KindID) bool { return byKind.Len(v, id) > 0 })
 	byStream := store.NewIndexOf(routes, "route.byStream", func(_ string, r route.Resolved) []ir.DomainID { return r.StreamDomains() })
-	namespaces := g.addNamespaceBudgetStage(routes)
+	namespaces := g.addBudgetStages(routes)
 	c := route.ConflictResolver{
 		Routes: routes, ByKind: byKind, Present: present, ByStream: byStream, Namespaces: namespaces, Limits: &g.objects.Limits,
 	}
@@ -51,12 +52,13 @@ func (g *graph) addConflictStages(keys []store.Source, routes *store.Table[route
 	}))
 }
 
-// addNamespaceBudgetStage adds the stage that finds the namespaces whose routes take too much of a Gateway.
-func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *store.Table[route.Shortage] {
+// addBudgetStages adds the stages that find the namespaces whose routes take too much of the proxies of a Gateway.
+func (g *graph) addBudgetStages(routes *store.Table[route.Resolved]) *store.Table[route.Shortage] {
 	bytes := store.NewSums(routes, "route.bytes", func(_ string, r route.Resolved) map[string]int { return r.ChargedBytes(&g.objects.Limits) })
 	budget := route.NamespaceBudget{
 		Routes:      routes,
-		Gateways:    g.addGatewayBudgetStage(routes, bytes),
+		Fleets:      g.addFleetBudgetStage(routes, bytes),
+		Owners:      g.addOwnerBudgetStage(routes, bytes),
 		Limits:      &g.objects.Limits,
 		ByNamespace: store.NewIndex(routes, "route.byNamespace", func(_ string, r route.Resolved) []string { return r.NamespaceKeys() }),
 		Rules: store.NewSums(
@@ -69,7 +71,6 @@ func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *st
 			"route.expressionsByNamespace",
 			func(_ string, r route.Resolved) map[string]int { return r.ExpressionsByNamespace() },
 		),
-		Bytes: bytes,
 		Backends: store.NewDistinct(
 			routes,
 			"route.backendsByNamespace",
@@ -79,17 +80,40 @@ func (g *graph) addNamespaceBudgetStage(routes *store.Table[route.Resolved]) *st
 	return memo.Derive(g.memo, stageNamespaceBudget, from(budget.ByNamespace), deepEqual[route.Shortage], budget.Shortage)
 }
 
-// addGatewayBudgetStage adds the stage that divides a Gateway among the namespaces with routes there.
-func (g *graph) addGatewayBudgetStage(
+// addOwnerBudgetStage adds the stage that finds the namespaces whose routes take too much of the proxies of all Gateways.
+func (g *graph) addOwnerBudgetStage(
 	routes *store.Table[route.Resolved], bytes *store.Sums[route.Resolved],
-) *store.Table[limits.Tiers] {
-	budget := route.GatewayBudget{
-		Routes:    routes,
-		Limits:    &g.objects.Limits,
-		ByGateway: store.NewIndex(routes, "route.byGateway", func(_ string, r route.Resolved) []string { return r.Gateways() }),
-		Bytes:     bytes,
+) *store.Table[route.Shortage] {
+	budget := route.OwnerBudget{
+		Routes:      routes,
+		Limits:      &g.objects.Limits,
+		ByNamespace: store.NewIndex(routes, "route.byOwner", func(_ string, r route.Resolved) []string { return []string{r.Name.Namespace} }),
+		Bytes:       bytes,
 	}
-	return memo.Derive(g.memo, stageGatewayBudget, from(budget.ByGateway), deepEqual[limits.Tiers], budget.Tiers)
+	return memo.Derive(g.memo, stageOwnerBudget, from(budget.ByNamespace), deepEqual[route.Shortage], budget.Shortage)
+}
+
+// addFleetBudgetStage adds the stage that divides the proxies of a Gateway among the namespaces with routes there.
+func (g *graph) addFleetBudgetStage(
+	routes *store.Table[route.Resolved], bytes *store.Sums[route.Resolved],
+) *store.Table[route.Shortage] {
+	budget := route.FleetBudget{
+		Routes:  routes,
+		Limits:  &g.objects.Limits,
+		ByFleet: store.NewIndex(routes, "route.byFleet", func(_ string, r route.Resolved) []string { return r.Fleets() }),
+		Bytes:   bytes,
+		Hostnames: store.NewDistinct(
+			routes,
+			"route.hostnamesByFleet",
+			func(_ string, r route.Resolved) map[string][]string { return r.CountedHostnames() },
+		),
+		Backends: store.NewDistinct(
+			routes,
+			"route.backendsByFleet",
+			func(_ string, r route.Resolved) map[string][]string { return r.CountedBackends() },
+		),
+	}
+	return memo.Derive(g.memo, stageFleetBudget, from(budget.ByFleet), deepEqual[route.Shortage], budget.Shortage)
 }
 
 // addVirtualHostStages adds the stage that makes virtual hosts.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatewright/gatewright/internal/convergence"
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/pipeline"
 	"github.com/gatewright/gatewright/internal/programmed"
 	classresolve "github.com/gatewright/gatewright/internal/resolve/class"
@@ -71,9 +72,18 @@ func newPlane(s scenario, proxies int) *plane {
 	conditions := programmed.New(p.tracker, writer)
 	p.pipeline = pipeline.New(pipeline.Outputs{
 		Proxies: p, Fleets: fleets{}, Selectors: selectors{}, Statuses: conditions, Convergence: conditions, Peers: alone{},
-	}, registry)
+	}, registry, pipeline.WithLimits(raised()))
 	return p
 }
+
+// raised are the limits of an operator who has that many hostnames and backends.
+func raised() limits.Limits {
+	l := limits.Defaults()
+	l.GatewayHostnames, l.GatewayBackends = atMost, atMost
+	return l
+}
+
+const atMost = 1_000_000
 
 // alone is a replica without others.
 type alone struct{}

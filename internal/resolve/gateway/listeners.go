@@ -15,6 +15,8 @@ type Parent struct {
 	Ours bool
 	// Gateway is the `namespace/name` of the Gateway that serves the listeners.
 	Gateway string
+	// Shared is the `namespace/name` of the fleet that the Gateway shares with others, empty for none.
+	Shared string
 	// Accepted is the condition of the parent as a whole.
 	Accepted bool
 	// Listeners are those the parent itself holds: what names a Gateway does not reach those of its ListenerSets.
@@ -75,6 +77,9 @@ func Listeners(v *store.View, objects *store.Objects, gateways *store.Table[Reso
 	}
 	r, _ := gateways.Get(v, parent.Gateway)
 	parent.Ours, parent.Accepted = r.Ours, r.accepted(set)
+	if shared := r.Gateway.Fleet.Shared; shared != (ir.Name{}) {
+		parent.Shared = shared.String()
+	}
 	for _, l := range r.Listeners {
 		if l.Set == set {
 			parent.Listeners = append(parent.Listeners, forRoutes(l))

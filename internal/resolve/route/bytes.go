@@ -218,16 +218,41 @@ func (r Resolved) chargedOn(l *limits.Limits, gateway string) int {
 	return r.errors(l, gateway).bytesOn(gateway)
 }
 
-// ChargedBytes is how many bytes are charged to the route, by Gateway and by [Resolved.NamespaceKeys].
+// chargedTo is how many bytes of a fleet are charged to the route, or of all fleets if it is empty.
+func (r Resolved) chargedTo(l *limits.Limits, fleet string) int {
+	return r.sumAt(fleet, func(gateway string) int { return r.chargedOn(l, gateway) })
+}
+
+// errorBytes is how many bytes of a fleet the route takes while it answers errors, or of all fleets if it is empty.
+func (r Resolved) errorBytes(l *limits.Limits, fleet string) int {
+	return r.sumAt(fleet, func(gateway string) int { return r.errors(l, gateway).bytesOn(gateway) })
+}
+
+// sumAt adds up something of the Gateways of a fleet, or of all fleets if it is empty.
+func (r Resolved) sumAt(fleet string, of func(gateway string) int) int {
+	sum, last := 0, ""
+	for i := range r.Attachments {
+		// They are in order of their Gateways.
+		if a := &r.Attachments[i]; (fleet == "" || a.Fleet() == fleet) && a.Gateway != last {
+			sum, last = sum+of(a.Gateway), a.Gateway
+		}
+	}
+	return sum
+}
+
+// ChargedBytes is how many bytes are charged to the route, by [Resolved.Fleets], and by its namespace those of all fleets.
 func (r Resolved) ChargedBytes(l *limits.Limits) map[string]int {
 	if len(r.Rules) == 0 || len(r.Attachments) == 0 {
 		return nil
 	}
-	charged := map[string]int{}
-	for _, a := range r.Attachments {
-		if _, known := charged[a.Gateway]; !known {
+	charged, last := map[string]int{}, ""
+	for i := range r.Attachments {
+		// They are in order of their Gateways.
+		if a := &r.Attachments[i]; a.Gateway != last {
+			last = a.Gateway
 			bytes := r.chargedOn(l, a.Gateway)
-			charged[a.Gateway], charged[r.namespaceKey(a)] = bytes, bytes
+			charged[a.Fleet()] += bytes
+			charged[r.Name.Namespace] += bytes
 		}
 	}
 	return charged

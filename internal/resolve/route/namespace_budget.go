@@ -13,7 +13,7 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// NamespaceKeys are the Gateways a route attaches to, as `<gateway>|<namespace>`.
+// NamespaceKeys are the fleets of the Gateways a route attaches to, as `<fleet>|<namespace>`; see [Attachment.Fleet].
 func (r Resolved) NamespaceKeys() []string {
 	var keys []string
 	for _, a := range r.Attachments {
@@ -22,12 +22,12 @@ func (r Resolved) NamespaceKeys() []string {
 	return unique(keys)
 }
 
-func (r Resolved) namespaceKey(a Attachment) string { return a.Gateway + "|" + r.Name.Namespace }
+func (r Resolved) namespaceKey(a Attachment) string { return a.Fleet() + "|" + r.Name.Namespace }
 
-// gatewayOf and namespaceOf are the parts of one of [Resolved.NamespaceKeys].
-func gatewayOf(key string) string {
-	gateway, _, _ := strings.Cut(key, "|")
-	return gateway
+// fleetOf and namespaceOf are the parts of one of [Resolved.NamespaceKeys].
+func fleetOf(key string) string {
+	fleet, _, _ := strings.Cut(key, "|")
+	return fleet
 }
 
 func namespaceOf(key string) string {
@@ -54,7 +54,7 @@ func (r Resolved) hostsByNamespace() map[string]int {
 	return counts
 }
 
-// RulesByNamespace is how many rules the route has at each Gateway, by [Resolved.NamespaceKeys].
+// RulesByNamespace is how many rules the route has at each fleet, by [Resolved.NamespaceKeys].
 func (r Resolved) RulesByNamespace() map[string]int { return r.timesHosts(len(r.Rules)) }
 
 // ExpressionsByNamespace is the same for the instructions of its regular expressions.
@@ -71,7 +71,7 @@ func (r Resolved) timesHosts(n int) map[string]int {
 	return counts
 }
 
-// BackendsByNamespace are the backends that the route needs at each Gateway, by [Resolved.NamespaceKeys].
+// BackendsByNamespace are the backends that the route needs at each fleet, by [Resolved.NamespaceKeys].
 func (r Resolved) BackendsByNamespace() map[string][]string {
 	if len(r.Backends) == 0 {
 		return nil
@@ -89,197 +89,54 @@ func (r Resolved) BackendsByNamespace() map[string][]string {
 	return backends
 }
 
-// NamespaceBudget is what the routes of one namespace may take of one Gateway. Everything is by [Resolved.NamespaceKeys].
+// NamespaceBudget is what the routes of one namespace may take of the proxies of one Gateway. Everything is by [Resolved.NamespaceKeys].
 type NamespaceBudget struct {
 	Routes             *store.Table[Resolved]
 	ByNamespace        *store.Index[Resolved]
 	Rules, Expressions *store.Sums[Resolved]
-	// Bytes is the sum of [Resolved.ChargedBytes].
-	Bytes    *store.Sums[Resolved]
-	Backends *store.Distinct[Resolved]
-	// Gateways has the [GatewayBudget.Tiers] of each Gateway.
-	Gateways *store.Table[limits.Tiers]
-	Limits   *limits.Limits
+	Backends           *store.Distinct[Resolved]
+	// Fleets has the [FleetBudget.Shortage] of each fleet, and Owners the [OwnerBudget.Shortage] of each namespace.
+	Fleets, Owners *store.Table[Shortage]
+	Limits         *limits.Limits
 }
 
-// Shortage are the limits of a Gateway that the routes of a namespace exceed.
-type Shortage []Exceeded
-
-// Exceeded is a limit, and which routes are beyond it.
-type Exceeded struct {
-	limits.Tiers
-	// Name is the limit, and What it limits.
-	Name, What string
-	// Taken are the backends of the routes within the limit, sorted: another route that uses only these takes nothing.
-	Taken []string
-}
-
-// measure is something of which a Gateway takes so much of a namespace.
-type measure struct {
-	name, what   string
-	total, limit int
-	// weigh is how much of it a route takes, and closed how much while it answers errors, nil for nothing.
-	weigh  func(Resolved) int
-	closed func(Resolved) int
-}
-
-// Shortage finds the routes that a Gateway has no room for. As long as there is room for all, it reads totals only.
+// Shortage finds the routes that the proxies of a Gateway have no room for. As long as there is room for all, it reads totals only.
 func (b NamespaceBudget) Shortage(v *store.View, key string) Shortage {
-	one := b.weighs(limits.NameRoutes, key)
-	rules, bytes := b.weighs(limits.NameRules, key), b.weighs(limits.NameNamespaceBytes, key)
-	gateway := gatewayOf(key)
-	closed := func(r Resolved) int { return r.errors(b.Limits, gateway).bytesOn(gateway) }
-	var all Shortage
-	for _, m := range []measure{
-		{limits.NameRoutes, "routes", b.ByNamespace.Len(v, key), b.Limits.Routes, one, one},
-		{limits.NameRules, "rules", b.Rules.Get(v, key), b.Limits.Rules, rules, rules},
-		{limits.NameNamespaceBytes, "bytes", b.Bytes.Get(v, key), b.Limits.NamespaceBytes, bytes, closed},
+	one := func(Resolved) int { return 1 }
+	rules := func(r Resolved) int { return r.RulesByNamespace()[key] }
+	all := shortage(func() []Resolved { return byAge(v, b.Routes, b.ByNamespace.Keys(v, key)) }, []measure{
+		{name: limits.NameRoutes, what: "routes", total: b.ByNamespace.Len(v, key), limit: b.Limits.Routes, weigh: one, closed: one},
+		{name: limits.NameRules, what: "rules", total: b.Rules.Get(v, key), limit: b.Limits.Rules, weigh: rules, closed: rules},
 		{
-			limits.NameNamespaceExpressions, "instructions of regular expressions", b.Expressions.Get(v, key), b.Limits.NamespaceExpressions,
-			b.weighs(limits.NameNamespaceExpressions, key), nil,
+			name: limits.NameNamespaceExpressions, what: "instructions of regular expressions", total: b.Expressions.Get(v, key),
+			limit: b.Limits.NamespaceExpressions, weigh: func(r Resolved) int { return r.ExpressionsByNamespace()[key] },
 		},
-		{limits.NameBackends, "backends", b.Backends.Len(v, key), b.Limits.Backends, newBackends(key), nil},
-	} {
-		if m.total <= m.limit {
-			continue
-		}
-		routes := b.byAge(v, key)
-		e := Exceeded{Tiers: m.tiers(routes), Name: m.name, What: m.what}
-		if m.name == limits.NameBackends {
-			e.Taken = takenBackends(e.Closed, routes, key)
-		}
-		all = append(all, e)
-	}
-	shared, _ := b.Gateways.Get(v, gateway)
-	if own := shared.Only(namespaceOf(key)); own.Limit() > 0 {
-		all = append(all, Exceeded{Tiers: own, Name: limits.NameGatewayBytes, What: "bytes"})
-	}
-	return all
+		{
+			name: limits.NameBackends, what: "backends", total: b.Backends.Len(v, key), limit: b.Limits.Backends,
+			names: func(r Resolved) []string { return r.BackendsByNamespace()[key] },
+		},
+	})
+	own, _ := b.Owners.Get(v, namespaceOf(key))
+	shared, _ := b.Fleets.Get(v, fleetOf(key))
+	return append(append(all, own...), shared.only(namespaceOf(key))...)
 }
 
-// tiers divides the limit among the owners of routes, which are in order of their age.
-func (m measure) tiers(routes []Resolved) limits.Tiers {
-	items, byKey := make([]limits.Item, 0, len(routes)), make(map[string]Resolved, len(routes))
-	for _, r := range routes {
-		item := r.item(m.weigh(r))
-		items, byKey[item.Key] = append(items, item), r
-	}
-	if m.closed == nil {
-		return limits.Tiers{Closed: limits.Share(items, m.limit)}
-	}
-	return limits.TierBy(items, m.limit, func(i limits.Item) int { return m.closed(byKey[i.Key]) })
-}
-
-// GatewayBudget is what the routes of all namespaces may take of one Gateway together.
-type GatewayBudget struct {
+// OwnerBudget is what the routes of one namespace may take of the proxies of all Gateways: the control plane keeps all of it in memory.
+type OwnerBudget struct {
 	Routes *store.Table[Resolved]
-	// ByGateway has the routes by [Resolved.Gateways], and Bytes is the sum of [Resolved.ChargedBytes].
-	ByGateway *store.Index[Resolved]
-	Bytes     *store.Sums[Resolved]
-	Limits    *limits.Limits
+	// ByNamespace has the routes by their namespaces, and Bytes is the sum of [Resolved.ChargedBytes].
+	ByNamespace *store.Index[Resolved]
+	Bytes       *store.Sums[Resolved]
+	Limits      *limits.Limits
 }
 
-// Tiers divides the bytes of a Gateway among the namespaces with routes there. As long as there is room for all, it reads the total only.
-func (b GatewayBudget) Tiers(v *store.View, gateway string) limits.Tiers {
-	if b.Bytes.Get(v, gateway) <= b.Limits.GatewayBytes {
-		return limits.Tiers{}
-	}
-	var routes []Resolved
-	for _, name := range b.ByGateway.Keys(v, gateway) {
-		r, _ := b.Routes.Get(v, name)
-		routes = append(routes, r)
-	}
-	return measure{
-		limit:  b.Limits.GatewayBytes,
-		weigh:  func(r Resolved) int { return r.chargedOn(b.Limits, gateway) },
-		closed: func(r Resolved) int { return r.errors(b.Limits, gateway).bytesOn(gateway) },
-	}.tiers(routes)
-}
-
-// of is the first limit that a route is beyond, and what becomes of it.
-func (s Shortage) of(r Resolved, key string) (Exceeded, limits.Place) {
-	var first Exceeded
-	worst := limits.Served
-	for _, e := range s {
-		if place := e.Of(r.item(e.weigh(r, key))); place > worst {
-			first, worst = e, place
-		}
-	}
-	return first, worst
-}
-
-// weigh is 0 for a route that takes nothing of what is limited beside those within the limit.
-func (e Exceeded) weigh(r Resolved, key string) int {
-	switch e.Name {
-	case limits.NameRules, limits.NameNamespaceBytes, limits.NameGatewayBytes:
-		return len(r.Rules)
-	case limits.NameNamespaceExpressions:
-		return r.Expressions
-	case limits.NameBackends:
-		return e.newBackends(r, key)
-	default:
-		return 1
-	}
-}
-
-// newBackends counts the backends of a route that those within the limit do not have.
-func (e Exceeded) newBackends(r Resolved, key string) int {
-	count := 0
-	for _, name := range r.BackendsByNamespace()[key] {
-		if _, taken := slices.BinarySearch(e.Taken, name); !taken {
-			count++
-		}
-	}
-	return count
-}
-
-// weighs is how much of a limit a route takes.
-func (b NamespaceBudget) weighs(name, key string) func(Resolved) int {
-	return func(r Resolved) int {
-		switch name {
-		case limits.NameRules:
-			return r.RulesByNamespace()[key]
-		case limits.NameNamespaceBytes:
-			return r.chargedOn(b.Limits, gatewayOf(key))
-		case limits.NameNamespaceExpressions:
-			return r.ExpressionsByNamespace()[key]
-		default:
-			return 1
-		}
-	}
-}
-
-// newBackends counts the backends that no route before has.
-func newBackends(key string) func(Resolved) int {
-	seen := map[string]bool{}
-	return func(r Resolved) int {
-		before := len(seen)
-		for _, name := range r.BackendsByNamespace()[key] {
-			seen[name] = true
-		}
-		return len(seen) - before
-	}
-}
-
-// takenBackends are those of the routes before the first that there is no room for.
-func takenBackends(closed limits.Shares, routes []Resolved, key string) []string {
-	var taken []string
-	for _, r := range routes {
-		if !closed.Excludes(r.item(1)) {
-			taken = append(taken, r.BackendsByNamespace()[key]...)
-		}
-	}
-	return unique(taken)
-}
-
-func (b NamespaceBudget) byAge(v *store.View, key string) []Resolved {
-	var list []Resolved
-	for _, name := range b.ByNamespace.Keys(v, key) {
-		r, _ := b.Routes.Get(v, name)
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(x, y Resolved) int { return x.item(0).Compare(y.item(0)) })
-	return list
+// Shortage finds the routes beyond the limit. As long as there is room for all, it reads the total only.
+func (b OwnerBudget) Shortage(v *store.View, namespace string) Shortage {
+	return shortage(func() []Resolved { return byAge(v, b.Routes, b.ByNamespace.Keys(v, namespace)) }, []measure{{
+		name: limits.NameNamespaceBytes, what: "bytes", total: b.Bytes.Get(v, namespace), limit: b.Limits.NamespaceBytes,
+		weigh:  func(r Resolved) int { return r.chargedTo(b.Limits, "") },
+		closed: func(r Resolved) int { return r.errorBytes(b.Limits, "") },
+	}})
 }
 
 // within has a route answer errors at the Gateways that have no room for it, and says so. One that there is no room for even so is taken
@@ -338,16 +195,20 @@ func (r Resolved) exceeds(e Exceeded, gateway string, bytes, routeBytes int, lef
 			"hostnames, or ask the operator for more (limit %s)",
 			r.Kind, r.Name, bytes, gateway, routeBytes, failure(r.Kind).StatusCode, e.Name)
 	case limits.NameGatewayBytes:
-		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of all namespaces, and namespace %s has more than its share%s; this one "+
-			"takes %d bytes; delete some, or ask the operator for more (limit %s)",
+		return fmt.Sprintf("the proxies of Gateway %s take %d bytes of the routes of all namespaces, and namespace %s has more than its "+
+			"share%s; this one takes %d bytes; delete some, or ask the operator for more (limit %s)",
 			gateway, e.Limit(), r.Name.Namespace, r.consequence(e, leftOut), bytes, e.Name)
-	case limits.NameNamespaceBytes:
-		return fmt.Sprintf("Gateway %s takes %d bytes of the routes of namespace %s, and there are more%s; this one takes %d bytes; "+
+	case limits.NameGatewayHostnames, limits.NameGatewayBackends:
+		return fmt.Sprintf("the proxies of Gateway %s take %d %s of the routes of all namespaces, and namespace %s has more than its share%s; "+
 			"delete some, or ask the operator for more (limit %s)",
-			gateway, e.Limit(), r.Name.Namespace, r.consequence(e, leftOut), bytes, e.Name)
-	default:
-		return fmt.Sprintf("Gateway %s takes %d %s of namespace %s, and there are more%s; delete some, or ask the operator for more (limit %s)",
 			gateway, e.Limit(), e.What, r.Name.Namespace, r.consequence(e, leftOut), e.Name)
+	case limits.NameNamespaceBytes:
+		return fmt.Sprintf("the proxies of all Gateways take %d bytes of the routes of namespace %s, and there are more%s; this one takes %d "+
+			"bytes of Gateway %s; delete some, or ask the operator for more (limit %s)",
+			e.Limit(), r.Name.Namespace, r.consequence(e, leftOut), bytes, gateway, e.Name)
+	default:
+		return fmt.Sprintf("the proxies of Gateway %s take %d %s of namespace %s, and there are more%s; delete some, or ask the operator for "+
+			"more (limit %s)", gateway, e.Limit(), e.What, r.Name.Namespace, r.consequence(e, leftOut), e.Name)
 	}
 }
 

@@ -147,7 +147,7 @@ func (in Inputs) bindParent(
 		if !selects(ref, l) {
 			continue
 		}
-		found, reached := in.bindListener(v, s, parent.Gateway, l)
+		found, reached := in.bindListener(v, s, parent, l)
 		switch {
 		case reached == missNone:
 			attached, takers = append(attached, found), append(takers, l)
@@ -198,7 +198,7 @@ func unserved(name string, takers []gateway.ParentListener) []outcome.Condition 
 }
 
 // bindListener checks one listener, and says how far the route came.
-func (in Inputs) bindListener(v *store.View, s subject, gatewayKey string, l gateway.ParentListener) (Attachment, miss) {
+func (in Inputs) bindListener(v *store.View, s subject, parent gateway.Parent, l gateway.ParentListener) (Attachment, miss) {
 	switch {
 	case !l.Accepted:
 		return Attachment{}, missAccepted
@@ -212,8 +212,8 @@ func (in Inputs) bindListener(v *store.View, s subject, gatewayKey string, l gat
 		return Attachment{}, missHostname
 	}
 	return Attachment{
-		Gateway: gatewayKey, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found, Destination: l.Destination,
-		PolicyBytes: l.PolicyBytes, FilterBytes: l.FilterBytes,
+		Gateway: parent.Gateway, Shared: parent.Shared, Listener: l.ID, Table: l.Table, Passthrough: l.Passthrough, Hosts: found,
+		Destination: l.Destination, PolicyBytes: l.PolicyBytes, FilterBytes: l.FilterBytes,
 	}, missNone
 }
 

@@ -69,6 +69,8 @@ type Attachment struct {
 	// Gateway is `namespace/name`, and Listener the ID of one of its listeners.
 	Gateway  string
 	Listener string
+	// Shared is the fleet that the Gateway shares with others, empty for none.
+	Shared string `json:",omitempty"`
 	// Table is zero where whole connections are forwarded.
 	Table ir.TableID
 	// Passthrough says that connections stay encrypted on their way to the backend.
@@ -94,6 +96,9 @@ type Host struct {
 func (a Attachment) ID() ir.ListenerID {
 	return ir.ListenerID{Gateway: a.Gateway, Listener: a.Listener}
 }
+
+// Fleet names the proxies of the Gateway: what these take is limited, whichever of their Gateways it is for.
+func (a Attachment) Fleet() string { return cmp.Or(a.Shared, a.Gateway) }
 
 // Listeners are those that the route attaches to.
 func (r Resolved) Listeners() []ir.ListenerID {

@@ -92,6 +92,7 @@ func assemble(mgr manager.Manager, o Options, log *slog.Logger) error {
 		RateLimits: limits,
 	}, metrics.Registry, o.forPipeline(log)...)
 	server := xds.NewServer(p.proxies, p.callers(mgr), log, metrics.Registry, observer{p.tracker, peerServer, p.pipeline})
+	server.AllowListed(o.listed())
 	server.ServePeers(peerServer, peers.TypeURL)
 	server.ServeRateLimits(xds.GroupID(ir.RateLimitService), limits.Serve)
 	peerClient := peers.NewClient(peers.Options{

@@ -159,16 +159,26 @@ func (o *Options) fault() func(stage, key string) {
 
 // forPipeline are the flags that the pipeline has to know.
 func (o *Options) forPipeline(log *slog.Logger) []pipeline.Option {
-	l := limits.Defaults()
-	// The flag has been checked.
-	_ = l.Set(o.Limits)
 	return []pipeline.Option{
-		pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files), pipeline.WithLimits(l),
+		pipeline.WithLog(log), pipeline.WithSystemNamespace(o.placement()), pipeline.WithFiles(o.Files), pipeline.WithLimits(o.limits()),
 		pipeline.WithFault(o.fault()), pipeline.WithClusterID(o.ClusterID),
 		pipeline.WithClusterDomain(o.ClusterDomain), pipeline.WithFamilies(o.families), pipeline.WithController(o.controller()),
 		pipeline.WithSocketDirectories(o.SocketDirectories), pipeline.WithExtensions(o.extensionTypes),
 		pipeline.WithExternalHostnames(o.ExternalHostnames, o.denied), pipeline.WithGlobalRateLimits(o.RateLimits),
 	}
+}
+
+func (o *Options) limits() limits.Limits {
+	l := limits.Defaults()
+	// The flag has been checked.
+	_ = l.Set(o.Limits)
+	return l
+}
+
+// listed is how many hostnames and backends a proxy can have. There is room for as many hostnames again that only answer errors.
+func (o *Options) listed() (hostnames, backends int) {
+	l := o.limits()
+	return 2 * l.GatewayHostnames, l.GatewayBackends
 }
 
 // placement is the namespace for proxies that are not to run beside their Gateway: Gatewright's own, if it is watched.

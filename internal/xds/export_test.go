@@ -6,10 +6,11 @@ const (
 	MaxReason          = maxReason
 	MaxUnknown         = maxUnknown
 	MaxUnknownBytes    = maxUnknownBytes
-	MaxGone            = maxGone
-	MaxGoneBytes       = maxGoneBytes
-	MaxReceived        = maxReceived
-	ListedBytes        = listedBytes
+	LeastGone          = leastGone
+	LeastGoneBytes     = leastGoneBytes
+	LeastReceived      = leastReceived
+	ListedName         = listedName
+	ListedRoom         = listedRoom
 	MaxUnanswered      = maxUnanswered
 	MaxStreamsOfProxy  = maxStreamsOfProxy
 	MaxUnauthenticated = maxUnauthenticated

@@ -11,18 +11,6 @@ const (
 	// Envoy requests what its configuration names, which exists.
 	maxUnknown      = 4096
 	maxUnknownBytes = 1 << 20
-	// maxGone is the number of resources of each type that a proxy may list when it reconnects and that do not exist any more, and
-	// maxGoneBytes is the length of their names. Each of them has to be removed, so none can be ignored. They are gone since the proxy
-	// lost its stream, a few seconds before.
-	maxGone      = 32 << 10
-	maxGoneBytes = 4 << 20
-	// maxReceived is the size of a request. A proxy that reconnects lists the name and the version of everything it has of a type, and the
-	// names of endpoints and secrets twice. A scope takes listedBytes there at most, and 120 bytes as a rule. So a Gateway may have 39,000
-	// hostnames of the greatest length, or 130,000 of usual ones. A proxy that has more cannot reconnect.
-	maxReceived = 16 << 20
-	// listedBytes is the size of the longest name of a scope in such a list: a namespace, a Gateway, a port and a hostname, with
-	// separators, the version and the lengths of all.
-	listedBytes = 63 + 63 + 5 + 253 + 3 + 2*versionBytes + 10
 	// maxUnanswered is the number of responses of a type that may wait for an answer. Envoy has several only if it requests more before it
 	// has read the first.
 	maxUnanswered = 8

@@ -202,8 +202,8 @@ func TestResourcesThatAProxyListsAreLimited(t *testing.T) {
 		name     string
 		versions map[string]string
 	}{
-		{"many that do not exist", listed(xds.MaxGone+1, 0)},
-		{"long ones that do not exist", listed(xds.MaxGoneBytes/1000+1, 1000)},
+		{"many that do not exist", listed(xds.LeastGone+1, 0)},
+		{"long ones that do not exist", listed(xds.LeastGoneBytes/1000+1, 1000)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -246,7 +246,7 @@ func TestResourcesThatAProxyListsAreLimited(t *testing.T) {
 			c.cache.Apply([]xds.Change{cluster(t, group, "c1", "")})
 			p := c.connect(group)
 			p.send(&discoveryv3.DeltaDiscoveryRequest{
-				TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: listed(xds.MaxGone+1, 0),
+				TypeUrl: endpointURL, ResourceNamesSubscribe: []string{"eds/c1"}, InitialResourceVersions: listed(xds.LeastGone+1, 0),
 			})
 			p.expect(endpointURL, []string{"eds/c1"}, nil)
 			p.hearsNothing()
@@ -254,29 +254,61 @@ func TestResourcesThatAProxyListsAreLimited(t *testing.T) {
 	})
 }
 
-// A name may be as long as Kubernetes allows: namespace, Gateway, port and hostname.
+// TestAProxyCanListTheLargestGateway has names of every length that Kubernetes allows: namespace, Gateway, port and hostname.
 func TestAProxyCanListTheLargestGateway(t *testing.T) {
 	t.Parallel()
-	longest := strings.Join([]string{strings.Repeat("n", 63), strings.Repeat("g", 63), "65535"}, "/") + "|"
 	list := func(count, length int) *discoveryv3.DeltaDiscoveryRequest {
 		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: map[string]string{}}
 		for i := range count {
-			name := fmt.Sprintf("%s%06d", longest, i)
-			request.InitialResourceVersions[name+strings.Repeat("h", length-6)] = strings.Repeat("f", 32)
+			name := fmt.Sprintf("n/g/65535|%06d", i)
+			request.InitialResourceVersions[name+strings.Repeat("h", length-len(name))] = strings.Repeat("f", 32)
 		}
 		return request
 	}
-	one := proto.Size(list(2, 253)) - proto.Size(list(1, 253))
-	if one > xds.ListedBytes {
-		t.Errorf("a name takes %d bytes, more than %d", one, xds.ListedBytes)
+	for length := 20; length <= 63+63+5+253+3; length++ {
+		times := (length + xds.ListedName - 1) / xds.ListedName
+		if one := proto.Size(list(2, length)) - proto.Size(list(1, length)); one > times*xds.ListedRoom {
+			t.Errorf("a name of %d characters takes %d bytes, more than %d", length, one, times*xds.ListedRoom)
+		}
 	}
-	if size := proto.Size(list(39000, 253)); size > xds.MaxReceived {
-		t.Errorf("39,000 names take %d bytes, more than %d", size, xds.MaxReceived)
-	}
+	// What is beyond the least takes effect; all of it at once.
+	const hostnames = 60_000
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{prepare: func(s *xds.Server) { s.AllowListed(hostnames, 0) }})
+		p := c.connect(group)
+		p.introduce(clusterURL, true, nil)
+		// The versions are longer than any of ours, so that fewer names prove it.
+		request := list(hostnames, xds.ListedName)
+		for name := range request.InitialResourceVersions {
+			request.InitialResourceVersions[name] = strings.Repeat("f", 160)
+		}
+		if size := proto.Size(request); size <= xds.LeastReceived || size > 2*hostnames*xds.ListedRoom {
+			t.Errorf("%d bytes prove nothing", size)
+		}
+		p.send(request)
+		p.expect(clusterURL, nil, nil)
+		removed := 0
+		for removed < hostnames {
+			removed += len(p.take().GetRemovedResources())
+		}
+		p.hearsNothing()
+	})
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, options{})
 		p := c.connectWithoutReading(group)
-		p.send(list(xds.MaxReceived/one+1, 253))
+		p.send(list(xds.LeastReceived/xds.ListedName, xds.ListedName))
+		p.endsExhausted()
+	})
+}
+
+// TestResourcesOfAllTypesThatAProxyListsAreLimitedTogether lists half of what is allowed of each of several types.
+func TestResourcesOfAllTypesThatAProxyListsAreLimitedTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, options{})
+		p := c.connectWithoutReading(group)
+		p.introduce(clusterURL, true, listed(xds.LeastGone/2+1, 0))
+		p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: scopeURL, InitialResourceVersions: listed(xds.LeastGone/2+1, 0)})
 		p.endsExhausted()
 	})
 }

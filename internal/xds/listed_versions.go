@@ -18,7 +18,8 @@ func (s *stream) limitVersions(t Type, request *discoveryv3.DeltaDiscoveryReques
 	if kept == nil {
 		s.logger.Warn("proxy lists too many resources that do not exist",
 			"group", s.group.id.String(), "pod", s.identity.Pod, "type", t.String(), "resources", gone)
-		return status.Errorf(codes.ResourceExhausted, "more than %d listed resources of type %s do not exist", maxGone, t)
+		return status.Errorf(codes.ResourceExhausted, "more than %d listed resources do not exist, with those of type %s",
+			s.allowed.gone, t)
 	}
 	request.InitialResourceVersions = kept
 	return nil
@@ -39,7 +40,7 @@ func (s *stream) knownVersions(t Type, request *discoveryv3.DeltaDiscoveryReques
 	for _, name := range request.GetResourceNamesSubscribe() {
 		subscribed[name] = struct{}{}
 	}
-	bytes, lookup := 0, s.lookup(t)
+	lookup := s.lookup(t)
 	for name, version := range request.GetInitialResourceVersions() {
 		if _, wanted := subscribed[name]; !wanted && !t.hasWildcard() {
 			continue
@@ -47,7 +48,8 @@ func (s *stream) knownVersions(t Type, request *discoveryv3.DeltaDiscoveryReques
 		resource := lookup(name)
 		switch {
 		case resource == nil:
-			gone, bytes = gone+1, bytes+len(name)
+			gone++
+			s.gone, s.goneBytes = s.gone+1, s.goneBytes+len(name)
 			kept[name] = ""
 		case resource.Version() == version:
 			// The string of the resource, which is in memory once.
@@ -56,7 +58,7 @@ func (s *stream) knownVersions(t Type, request *discoveryv3.DeltaDiscoveryReques
 			kept[name] = ""
 		}
 	}
-	if gone > maxGone || bytes > maxGoneBytes {
+	if s.gone > s.allowed.gone || s.goneBytes > s.allowed.goneBytes {
 		return nil, gone
 	}
 	return kept, gone

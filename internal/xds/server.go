@@ -53,6 +53,7 @@ type Server struct {
 	rateLimitGroup GroupID
 	protocol       []config.XDSOption
 	places         places
+	allowed        allowedLists
 	// sendTimeout, random and beforeBisection are replaced in tests.
 	sendTimeout     time.Duration
 	random          func() float64
@@ -79,6 +80,7 @@ func NewServer(
 		metrics:       newMetrics(registerer),
 		observer:      observer,
 		protocol:      []config.XDSOption{deltav3.DeactivateLegacyWildcardForTypes(byName)},
+		allowed:       allow(0, 0),
 		sendTimeout:   sendTimeout,
 		random:        rand.Float64,
 	}
@@ -107,7 +109,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, security *tls
 		grpc.StreamInterceptor(s.admitStream),
 		grpc.UnaryInterceptor(s.admitCall),
 		grpc.MaxSendMsgSize(maxSent),
-		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxRecvMsgSize(s.allowed.received),
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.MaxConcurrentStreams(maxStreams),
 		// Most of the time most connections are idle.
@@ -164,6 +166,7 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 	node, _ := ctx.Value(nodeKey{}).(string)
 	proxy := &stream{
 		identity: identity, node: node, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeBisection: s.beforeBisection,
+		allowed: s.allowed,
 	}
 	if s.contains {
 		proxy.panicked = func(p any) {

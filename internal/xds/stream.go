@@ -30,6 +30,9 @@ type stream struct {
 	panicked func(any)
 	// beforeBisection is for tests.
 	beforeBisection func()
+	// allowed is what the proxy may list of what does not exist any more, and gone and goneBytes what it has.
+	allowed         allowedLists
+	gone, goneBytes int
 
 	mu sync.Mutex
 	// anchored reports that the proxy keeps its subscription to scopes for as long as it lives; see anchor.go.

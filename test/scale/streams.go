@@ -117,6 +117,7 @@ func serve(ctx context.Context, p *plane) (address string, ca *pki.Authority, st
 		return "", nil, nil, fmt.Errorf("open the xDS port: %w", err)
 	}
 	server := xds.NewServer(p.cache, tokens{}, slog.New(slog.DiscardHandler), prometheus.NewRegistry(), observer{p})
+	server.AllowListed(atMost, atMost)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -132,7 +132,9 @@ const (
 	RequestIDDisable RequestIDAction = "Disable"
 )
 
-// HeaderMutation changes headers.
+// HeaderMutation changes headers. Its names and values have at most 16,384 characters together.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.set) ? self.set.map(h, size(h.name) + size(h.value)).sum() : 0) + (has(self.add) ? self.add.map(h, size(h.name) + size(h.value)).sum() : 0) + (has(self.addIfAbsent) ? self.addIfAbsent.map(h, size(h.name) + size(h.value)).sum() : 0) + (has(self.remove) ? self.remove.map(n, size(n)).sum() : 0) + (has(self.removeOnMatch) ? self.removeOnMatch.map(m, size(m.value)).sum() : 0) <= 16384",message="names and values have at most 16384 characters together"
 type HeaderMutation struct {
 	// Set replaces headers.
 	//
@@ -161,6 +163,7 @@ type HeaderMutation struct {
 	// Remove removes headers by name.
 	//
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
 	// +listType=set
 	// +optional
 	Remove []string `json:"remove,omitempty"`

@@ -36,6 +36,7 @@ type TLSSettings struct {
 	// Ciphers are the cipher suites for TLS up to 1.2, in BoringSSL's names, by preference.
 	//
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=512
 	// +listType=atomic
 	// +optional
 	Ciphers []string `json:"ciphers,omitempty"`
@@ -43,6 +44,7 @@ type TLSSettings struct {
 	// ECDHCurves are the curves for the key exchange, in BoringSSL's names, by preference.
 	//
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
 	// +listType=atomic
 	// +optional
 	ECDHCurves []string `json:"ecdhCurves,omitempty"`
@@ -50,6 +52,7 @@ type TLSSettings struct {
 	// SignatureAlgorithms are the signature algorithms, in BoringSSL's names.
 	//
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
 	// +listType=atomic
 	// +optional
 	SignatureAlgorithms []string `json:"signatureAlgorithms,omitempty"`
@@ -141,6 +144,7 @@ type ClientValidation struct {
 	// SPKIHashes are SHA-256 hashes of public keys, in base64. A certificate with another key is not valid.
 	//
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
 	// +listType=set
 	// +optional
 	SPKIHashes []string `json:"spkiHashes,omitempty"`
@@ -148,6 +152,7 @@ type ClientValidation struct {
 	// CertificateHashes are SHA-256 hashes of certificates, in hexadecimal. Another certificate is not valid.
 	//
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
 	// +listType=set
 	// +optional
 	CertificateHashes []string `json:"certificateHashes,omitempty"`
@@ -189,7 +194,9 @@ type ClientCRL struct {
 	OnlyVerifyLeafCertificate *bool `json:"onlyVerifyLeafCertificate,omitempty"`
 }
 
-// SubjectAltNames are names of which a certificate must have one.
+// SubjectAltNames are names of which a certificate must have one. They have at most 16,384 characters together.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.dnsNames) ? self.dnsNames.map(m, size(m.value)).sum() : 0) + (has(self.emailAddresses) ? self.emailAddresses.map(m, size(m.value)).sum() : 0) + (has(self.ipAddresses) ? self.ipAddresses.map(m, size(m.value)).sum() : 0) + (has(self.uris) ? self.uris.map(m, size(m.value)).sum() : 0) + (has(self.otherNames) ? self.otherNames.map(m, size(m.value) + size(m.oid)).sum() : 0) <= 16384",message="names have at most 16384 characters together"
 type SubjectAltNames struct {
 	// DNSNames are names of hosts.
 	//

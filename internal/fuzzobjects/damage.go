@@ -18,8 +18,10 @@ const (
 	BreakRoute Damage = iota
 	BreakListener
 	MakeUnreadable
-	// DeleteReferent deletes a Service, an Extension or an HTTPRouteFilter.
+	// DeleteReferent deletes a Service, an Extension, an HTTPRouteFilter, a Secret, a ConfigMap or a ReferenceGrant.
 	DeleteReferent
+	// BreakReferent makes an Extension, a Secret or a ConfigMap unfit for what refers to it.
+	BreakReferent
 	// Damages is their number.
 	Damages
 )
@@ -57,8 +59,11 @@ func (w Generator) damageOf(objects []store.Change, way Damage) (store.Kind, fun
 			store.HTTPRoute, store.HTTPRoute, store.GRPCRoute, store.ListenerSet, store.SecurityPolicy, store.HTTPRouteFilter,
 		}, func(kind store.Kind) bool { return !has(kind) })
 		return pick(w, kinds...), w.makeUnreadable
+	case BreakReferent:
+		return pick(w, store.Extension, store.Secret, store.Secret, store.ConfigMap), w.breakReferent
 	default:
-		return pick(w, store.Service, store.Service, store.Extension, store.HTTPRouteFilter), nil
+		return pick(w, store.Service, store.Service, store.Extension, store.HTTPRouteFilter, store.Secret, store.Secret, store.ConfigMap,
+			store.ReferenceGrant), nil
 	}
 }
 

@@ -65,6 +65,7 @@ func (w Generator) Guarded() []store.Change {
 			ObjectMeta: w.meta(namespace, "cert"), Type: corev1.SecretTypeTLS,
 			Data: map[string][]byte{corev1.TLSCertKey: pair[0], corev1.TLSPrivateKeyKey: pair[1]},
 		})
+		w.policyData(namespace, add)
 		add(store.HTTPRouteFilter, &v1alpha1.HTTPRouteFilter{
 			ObjectMeta: w.meta(namespace, "staff"), Spec: v1alpha1.HTTPRouteFilterSpec{
 				Matches: []v1alpha1.HTTPRouteFilterMatch{{Cookies: []v1alpha1.CookieMatch{{Name: "role", Value: "staff"}}}},
@@ -77,7 +78,7 @@ func (w Generator) Guarded() []store.Change {
 	for i := range w.IntN(3) {
 		add(store.GRPCRoute, w.guardedGRPCRoute(pick(w, tenants...), fmt.Sprintf("g%d", i)))
 	}
-	for i := range w.IntN(3) {
+	for i := range w.IntN(5) {
 		add(store.SecurityPolicy, w.guardingPolicy(i))
 	}
 	return changes
@@ -228,28 +229,4 @@ func (w Generator) guardedRule() gwv1.HTTPRouteRule {
 	}
 	rule.BackendRefs = []gwv1.HTTPBackendRef{{BackendRef: w.guardedBackend()}}
 	return rule
-}
-
-func (w Generator) guardingPolicy(i int) *v1alpha1.SecurityPolicy {
-	namespace, kind, name := "infra", gwv1.Kind("Gateway"), gwv1.ObjectName("one")
-	if w.IntN(3) > 0 {
-		namespace, kind, name = pick(w, tenants...), "HTTPRoute", gwv1.ObjectName(fmt.Sprintf("r%d", w.IntN(4)))
-		if w.IntN(4) == 0 {
-			kind, name = "GRPCRoute", gwv1.ObjectName(fmt.Sprintf("g%d", w.IntN(2)))
-		}
-	}
-	p := &v1alpha1.SecurityPolicy{ObjectMeta: w.meta(namespace, fmt.Sprintf("p%d", i))}
-	ref := gwv1.LocalPolicyTargetReferenceWithSectionName{}
-	ref.Group, ref.Kind, ref.Name = gwv1.GroupName, kind, name
-	p.Spec.TargetRefs = []gwv1.LocalPolicyTargetReferenceWithSectionName{ref}
-	if w.coin() {
-		p.Spec.Authorization = &v1alpha1.Authorization{Rules: []v1alpha1.AuthorizationRule{{
-			Action: v1alpha1.AuthorizationAllow, Principal: &v1alpha1.AuthorizationPrincipal{ClientCIDRs: []v1alpha1.CIDR{"10.0.0.0/8"}},
-		}}}
-		return p
-	}
-	p.Spec.ExtAuth = &v1alpha1.ExtAuth{GRPC: &v1alpha1.GRPCExtAuth{SecurityBackend: v1alpha1.SecurityBackend{
-		BackendRef: &gwv1.BackendObjectReference{Name: pick(w, AuthServers...), Port: new(gwv1.PortNumber(80))},
-	}}}
-	return p
 }

@@ -279,6 +279,10 @@ simulate: $(GOTESTSUM) ## Run replicas against model Envoys in fake time (SIMULA
 simulate-mutations: ## Break the control plane in one place at a time, and see that the simulation finds it
 	hack/simulate-mutations.sh
 
+.PHONY: guard-mutations
+guard-mutations: ## Take away the protection of guards in one place at a time, and see that the property test of guards finds it
+	hack/guard-mutations.sh
+
 ##@ Everything
 
 .PHONY: gate

@@ -6,38 +6,18 @@ cd "$(dirname "$0")/.."
 seeds=${1:-2000}
 shift || true
 
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-cp -r go.mod go.sum api internal "$copy/"
-mkdir "$copy/test"
-cp -r test/go.mod test/go.sum test/simulation "$copy/test/"
+tried="$seeds seeds"
+source hack/mutate.sh
+copy_tree go.mod go.sum api internal test/go.mod test/go.sum test/simulation
 
-simulate() {
+run_test() {
 	(cd "$copy/test" && go test ./simulation -run TestSeeds -seeds="$seeds" -failures=1)
 }
 
-missed=()
-# mutate NAME WHAT FILE EXPRESSION: the Perl expression must change the file.
-mutate() {
-	local name=$1 what=$2 file=$3 expression=$4
-	if ((${#wanted[@]})) && [[ " ${wanted[*]} " != *" $name "* ]]; then
-		return
-	fi
-	cp "$copy/$file" "$copy/original"
-	perl -0pi -e "$expression" "$copy/$file"
-	if cmp -s "$copy/$file" "$copy/original"; then
-		echo "$name: the expression changes nothing in $file; the mutation is out of date" >&2
-		missed+=("$name")
-	elif output=$(simulate 2>&1); then
-		echo "$name: not found in $seeds seeds ($what)" >&2
-		missed+=("$name")
-	elif grep -q 'build failed' <<<"$output"; then
-		echo "$name: the mutation does not compile: $output" >&2
-		missed+=("$name")
-	else
-		echo "$name: found ($what): $(grep -m1 -oE 'seed [0-9]+: \([a-g]\).*' <<<"$output" || tail -n 3 <<<"$output")"
-	fi
-	cp "$copy/original" "$copy/$file"
+violation() {
+	local output
+	output=$(cat)
+	grep -m1 -oE 'seed [0-9]+: \([a-g]\).*' <<<"$output" || tail -n 3 <<<"$output"
 }
 
 wanted=("$@")
@@ -60,7 +40,4 @@ mutate forgotten-removals 'what a proxy lists when it reconnects is ignored' \
 mutate unacknowledged 'a state counts as held before everything is acknowledged' \
 	internal/xds/state.go 's/if !s\.answered\(t\) \{\n\t\t\treturn false/if t == Cluster \&\& !s.answered(t) {\n\t\t\treturn false/'
 
-if ((${#missed[@]})); then
-	echo "missed: ${missed[*]}" >&2
-	exit 1
-fi
+summary

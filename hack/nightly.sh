@@ -55,6 +55,14 @@ run_faults() {
 	on_cluster make --no-print-directory fault RERUN=1
 }
 
+# run_mutations runs both kinds, whatever becomes of the first.
+run_mutations() {
+	local status=0
+	make --no-print-directory simulate-mutations || status=$?
+	make --no-print-directory guard-mutations || status=$?
+	return "$status"
+}
+
 # on_cluster COMMAND... runs a command with a cluster that has everything installed.
 on_cluster() (
 	export GATEWRIGHT_CLUSTER=gatewright-nightly
@@ -67,7 +75,7 @@ run() {
 	case $1 in
 	faults) run_faults ;;
 	simulation) make --no-print-directory simulate ;;
-	mutations) make --no-print-directory simulate-mutations ;;
+	mutations) run_mutations ;;
 	fuzz) make --no-print-directory fuzz SETS=10000 TREES=4000 ;;
 	explain) make --no-print-directory explain ;;
 	families) GATEWRIGHT_CLUSTER=gatewright-nightly make --no-print-directory families ;;

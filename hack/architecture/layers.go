@@ -35,7 +35,7 @@ var layers = []layer{
 	{"translation", []string{"internal/translate/", "internal/endpoints", "internal/explain"}},
 	{"resolution", []string{"internal/resolve/"}},
 	{"objects", []string{"internal/watch", "internal/memo", "internal/store", "internal/manifests"}},
-	{"values", []string{"internal/ir", "internal/outcome", "internal/limits", "api/"}},
+	{"values", []string{"internal/ir", "internal/outcome", "internal/limits", "internal/version", "api/"}},
 }
 
 // layerOf returns the index in layers of a package.

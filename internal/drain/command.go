@@ -9,15 +9,30 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/gatewright/gatewright/internal/version"
 )
 
 // Program is the name of the command that proxies run.
 const Program = "gatewright-drain"
 
-var errUsage = errors.New("usage: " + Program + " drain --admin SOCKET --pressure FILE [flags]")
+var errUsage = errors.New("usage: " + Program + " drain --admin SOCKET --pressure FILE [flags], or " + Program + " version")
 
-// Command is the command line of [Program]. The subcommand is there so that a hook works with images in which the controller itself drains.
-func Command(ctx context.Context, arguments []string, stderr io.Writer) error {
+// Command is the command line of [Program].
+func Command(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
+	switch {
+	case len(arguments) > 0 && arguments[0] == "drain":
+		return drain(ctx, arguments[1:], stderr)
+	case len(arguments) == 1 && arguments[0] == "version":
+		_, err := io.WriteString(stdout, version.Current().Text())
+		return err
+	default:
+		return errUsage
+	}
+}
+
+// drain is a subcommand so that a hook works with images in which the controller itself drains.
+func drain(ctx context.Context, arguments []string, stderr io.Writer) error {
 	var socket, pressure, logFile string
 	var plan Plan
 	flags := flag.NewFlagSet(Program+" drain", flag.ContinueOnError)
@@ -30,10 +45,7 @@ func Command(ctx context.Context, arguments []string, stderr io.Writer) error {
 	)
 	flags.DurationVar(&plan.Spread, "spread", time.Minute, "Envoy's --drain-time-s")
 	flags.DurationVar(&plan.Timeout, "timeout", 90*time.Second, "when to return whatever is still open")
-	if len(arguments) == 0 || arguments[0] != "drain" {
-		return errUsage
-	}
-	if err := flags.Parse(arguments[1:]); err != nil {
+	if err := flags.Parse(arguments); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if flags.NArg() > 0 || socket == "" || pressure == "" {

@@ -2,12 +2,14 @@ package drain_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gatewright/gatewright/internal/drain"
+	"github.com/gatewright/gatewright/internal/version"
 )
 
 // TestCommand runs the hook as pods have it, against an Envoy with connections that stay open.
@@ -27,12 +29,12 @@ func TestCommand(t *testing.T) {
 	if err := os.WriteFile(log, []byte("before\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stderr strings.Builder
+	var stdout, stderr strings.Builder
 	err := drain.Command(ctx, []string{
 		"drain", "--admin", socket, "--pressure", pressure, "--quiet", "0s", "--spread", "1s", "--log-file", log,
-	}, &stderr)
-	if err != nil || stderr.Len() > 0 {
-		t.Errorf("got %v, and on standard error: %s", err, stderr.String())
+	}, &stdout, &stderr)
+	if err != nil || stdout.Len() > 0 || stderr.Len() > 0 {
+		t.Errorf("got %v, and printed: %s%s", err, stdout.String(), stderr.String())
 	}
 	if len(asked) < 2 || asked[0] != "POST /drain_listeners" || asked[1] != "GET /stats" {
 		t.Errorf("asked %s", strings.Join(asked, ", "))
@@ -58,9 +60,18 @@ func TestCommandWithoutALogSaysItOnStandardError(t *testing.T) {
 	var stderr strings.Builder
 	err := drain.Command(ctx, []string{
 		"drain", "--admin", socket, "--pressure", filepath.Join(directory, "pressure"), "--log-file", filepath.Join(directory, "none"),
-	}, &stderr)
+	}, io.Discard, &stderr)
 	if err != nil || !strings.Contains(stderr.String(), "the proxy drains") {
 		t.Errorf("got %v, and on standard error: %s", err, stderr.String())
+	}
+}
+
+func TestCommandPrintsTheVersion(t *testing.T) {
+	t.Parallel()
+	var stdout strings.Builder
+	err := drain.Command(t.Context(), []string{"version"}, &stdout, io.Discard)
+	if want := version.Current().Text(); err != nil || stdout.String() != want {
+		t.Errorf("got %v, and printed %q, want %q", err, stdout.String(), want)
 	}
 }
 
@@ -69,6 +80,7 @@ func TestCommandLineThatIsWrong(t *testing.T) {
 	for _, arguments := range [][]string{
 		nil,
 		{"install"},
+		{"version", "more"},
 		{"--admin", "s", "--pressure", "p"},
 		{"drain", "--admin", "s"},
 		{"drain", "--pressure", "p"},
@@ -77,7 +89,7 @@ func TestCommandLineThatIsWrong(t *testing.T) {
 		{"drain", "--admin", "s", "--pressure", "p", "--unknown"},
 	} {
 		var stderr strings.Builder
-		if err := drain.Command(t.Context(), arguments, &stderr); err == nil || !strings.Contains(err.Error(), "usage") {
+		if err := drain.Command(t.Context(), arguments, io.Discard, &stderr); err == nil || !strings.Contains(err.Error(), "usage") {
 			t.Errorf("%v: got %v", arguments, err)
 		}
 	}

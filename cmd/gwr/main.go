@@ -36,6 +36,6 @@ func command() *cobra.Command {
 			"controller of the same version. It reads objects from files and needs no cluster.",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(explainCommand())
+	root.AddCommand(explainCommand(), versionCommand())
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/gateway-api/pkg/consts"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatewright/gatewright/internal/infra/authority"
@@ -68,6 +69,7 @@ func TestTheChartAgreesWithTheCode(t *testing.T) {
 			fmt.Sprintf("Ports of a pod: %d xDS (TLS, and a token on each call), %s health, %s metrics. The Service %#q leads",
 				bootstrap.DefaultXDSPort, health, metrics, bootstrap.XDSService),
 		},
+		"docs/status.md":      {"envoy:      " + render.EnvoyVersion + "\ngatewayAPI: " + consts.BundleVersion + "\n"},
 		"docs/data-planes.md": {fmt.Sprintf("port %d of Gatewright", bootstrap.DefaultXDSPort), fmt.Sprintf("port %d of proxies", ir.ReadyPort)},
 		"docs/proxyconfig.md": {
 			fmt.Sprintf("%#q at port %d", bootstrap.ReadyPath, ir.ReadyPort), fmt.Sprintf("%#q at port %d", bootstrap.MetricsPath, ir.ReadyPort),

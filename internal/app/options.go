@@ -140,7 +140,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
 	flags.StringVar(&o.PanicFor, "panic-for", "", "for tests: have a stage of the pipeline panic for keys, as <stage>=<part of a key>")
 	_ = flags.MarkHidden("panic-for")
-	command.AddCommand(installCommand(), forwardCommand())
+	command.AddCommand(installCommand(), forwardCommand(), versionCommand())
 	return command
 }
 

@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gatewright/gatewright/internal/store"
+	"github.com/gatewright/gatewright/internal/version"
 	"github.com/gatewright/gatewright/internal/watch"
 )
 
@@ -30,6 +31,8 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	// The API server's own priority and fairness limits clients better than a client can.
 	config.QPS = -1
 	config.Dial = (&apiConnection{log: log}).dial
+	build := version.Current()
+	measureBuild(metrics.Registry, build)
 	scheme, err := newScheme()
 	if err != nil {
 		return err
@@ -52,8 +55,8 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 		return err
 	}
 	log.Info(
-		"gatewright starts", "namespace", o.Namespace, "clusterDomain", o.ClusterDomain, "ipFamilies", o.families, "proxyImage",
-		o.ProxyImage,
+		"gatewright starts", "version", build.Version, "revision", build.Revision, "goVersion", build.Go, "namespace", o.Namespace,
+		"clusterDomain", o.ClusterDomain, "ipFamilies", o.families, "proxyImage", o.ProxyImage,
 	)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run: %w", err)

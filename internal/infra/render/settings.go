@@ -7,8 +7,12 @@ import (
 	"github.com/gatewright/gatewright/internal/ir"
 )
 
-// DefaultImage is the proxy that Gatewright is tested with.
-const DefaultImage = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
+const (
+	// EnvoyVersion is the version of Envoy that Gatewright is made for and tested with.
+	EnvoyVersion = "v1.40.0"
+	// DefaultImage is the proxy that Gatewright is tested with.
+	DefaultImage = "docker.io/envoyproxy/envoy:distroless-" + EnvoyVersion
+)
 
 // Settings is what is the same for every fleet of a control plane.
 type Settings struct {

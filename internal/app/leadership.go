@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -34,15 +35,21 @@ type leadership struct {
 	log   *slog.Logger
 }
 
-// newLock is the lease that the replicas compete for.
+// newLock is the lease that the replicas compete for. That of client-go would not say which version asks for it.
 func newLock(config *rest.Config, o Options) (resourcelock.Interface, error) {
-	identity := o.Instance + "_" + string(uuid.NewUUID())
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.Namespace, leaderElectionID,
-		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
+	config = rest.CopyConfig(config)
+	config.UserAgent += "/leader-election"
+	// A request that gets no answer is over before the lease must have been renewed.
+	config.Timeout = renewDeadline / 2
+	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the lease: %w", err)
 	}
-	return lock, nil
+	return &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: leaderElectionID},
+		Client:     leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: o.Instance + "_" + string(uuid.NewUUID())},
+	}, nil
 }
 
 // Start implements [manager.Runnable]: it leads whenever it can, until the context ends.

@@ -28,10 +28,8 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	// The API server's own priority and fairness limits clients better than a client can.
-	config.QPS = -1
-	config.Dial = (&apiConnection{log: log}).dial
 	build := version.Current()
+	prepare(config, build, log)
 	measureBuild(metrics.Registry, build)
 	scheme, err := newScheme()
 	if err != nil {
@@ -62,6 +60,14 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	return nil
+}
+
+// prepare is how all clients of the API server connect, and who they say they are.
+func prepare(config *rest.Config, build version.Info, log *slog.Logger) {
+	// The API server's own priority and fairness limits clients better than a client can.
+	config.QPS = -1
+	config.Dial = (&apiConnection{log: log}).dial
+	config.UserAgent = build.UserAgent(component)
 }
 
 // newScheme knows the kinds that are watched, and those that are only written.

@@ -12,6 +12,9 @@ import (
 	"github.com/gatewright/gatewright/internal/version"
 )
 
+// component is the part of Gatewright that this program is.
+const component = "controller"
+
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -17,12 +17,13 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/tests"
 	"sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gatewright/gatewright/test/live"
 )
 
 const (
 	gatewayClass = "gatewright"
 	reportPath   = "../../conformance/reports/gateway-api-v1.7.0.yaml"
-	version      = "v0.1.0"
 )
 
 // The test cluster gives a Service the first of these addresses if it asks for it, and never the second.
@@ -63,6 +64,10 @@ func TestConformance(t *testing.T) {
 func suiteOptions(t *testing.T) suite.ConformanceOptions {
 	t.Helper()
 	options := conformance.DefaultOptions(t)
+	version, err := live.InstalledVersion(t.Context(), options.Client)
+	if err != nil {
+		t.Fatalf("find the version for the report: %v", err)
+	}
 	options.GatewayClassName = gatewayClass
 	// The standard has no limit for it. A namespace is gone when its proxies are, and these wait up to 110 s for clients (docs/drain.md).
 	options.TimeoutConfig.DeleteTimeout = 3 * time.Minute

@@ -23,7 +23,6 @@ import (
 
 const (
 	reportPath = "../../conformance/reports/inference-v1.6.0.yaml"
-	version    = "v0.1.0"
 	// poolDefinition is the definition whose annotation is the version in the report.
 	poolDefinition = "inferencepools.inference.networking.k8s.io"
 )
@@ -35,6 +34,10 @@ const (
 //nolint:paralleltest // see above
 func TestInference(t *testing.T) {
 	options := conformance.DefaultOptions(t)
+	version, err := live.InstalledVersion(t.Context(), options.Client)
+	if err != nil {
+		t.Fatalf("find the version for the report: %v", err)
+	}
 	options.GatewayClassName = live.GatewayClass
 	options.Implementation = confv1.Implementation{
 		Organization: "gatewright", Project: "gatewright", URL: "https://github.com/gatewright/gatewright", Version: version,

@@ -31,6 +31,9 @@ func clipReason(t Type, detail *rpcstatus.Status) {
 func (s *stream) attribute(t Type, d *delivery, reason string) []NACK {
 	culprits := culprits(t, d, reason)
 	own := &s.subscriptions[t]
+	if planned := s.cycle.pending[t]; planned != nil {
+		planned.forget(d.versions)
+	}
 	// The proxy may have recorded any part of the response; see salt.go.
 	own.salt = newSalt()
 	if slices.Contains(referrers, t) {

@@ -47,6 +47,15 @@ func (r *response) remove(name string) {
 	r.removed = append(r.removed, name)
 }
 
+// forget has NACKed versions, which the response replaces, not count as sent if it is taken back.
+func (r *response) forget(nacked map[string]string) {
+	for name, version := range nacked {
+		if before, replaces := r.before[name]; replaces && before == version {
+			r.before[name] = ""
+		}
+	}
+}
+
 // GetDeltaDiscoveryResponse is called once, by the stream, immediately before sending.
 func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryResponse, error) {
 	message := &discoveryv3.DeltaDiscoveryResponse{

@@ -12,6 +12,9 @@ pinned = $(shell awk '$$1 == "$(2)" && $$2 ~ /^v/ {print $$2} $$1 == "require" &
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint-$(call pinned,tools/lint,github.com/golangci/golangci-lint/v2)/golangci-lint
 GOTESTSUM := $(CACHE)/tools/gotestsum-$(call pinned,tools/test,gotest.tools/gotestsum)/gotestsum
 BENCHSTAT := $(CACHE)/tools/benchstat-$(call pinned,tools/test,golang.org/x/perf)/benchstat
+GO_LICENSES := $(CACHE)/tools/go-licenses-$(call pinned,tools/check,github.com/google/go-licenses/v2)/go-licenses
+GOVULNCHECK := $(CACHE)/tools/govulncheck-$(call pinned,tools/check,golang.org/x/vuln)/govulncheck
+ACTIONLINT := $(CACHE)/tools/actionlint-$(call pinned,tools/check,github.com/rhysd/actionlint)/actionlint
 HELM := $(CACHE)/tools/helm-$(call pinned,test/cluster/build/helm,helm.sh/helm/v4)/helm
 
 # Linters, tests, tools and images have one form of each dependency, so that it is compiled once. The race detector needs another, with C.
@@ -80,9 +83,9 @@ unit-argocd: $(GOTESTSUM)
 unit-lwepp: $(GOTESTSUM)
 	cd test/cluster/build/lwepp && $(gotest) ./...
 
-LINTS := lint-layout lint-text lint-modules lint-chart lint-go lint-go-api lint-go-test lint-go-argocd
+LINTS := lint-layout lint-text lint-modules lint-chart lint-workflows lint-go lint-go-api lint-go-test lint-go-argocd
 .PHONY: lint
-lint: ## Check style, import rules, layout, text, modules and the chart
+lint: ## Check style, import rules, layout, text, modules, workflows and the chart
 	+@hack/make-each.sh $(LINTS)
 
 .PHONY: lint-go lint-go-api lint-go-test lint-go-argocd
@@ -110,6 +113,20 @@ lint-modules: ## Check that every go.mod is tidy
 .PHONY: lint-chart
 lint-chart: $(HELM) ## Check the Helm chart and its schema
 	hack/check-chart.sh $(HELM)
+
+.PHONY: lint-workflows
+lint-workflows: $(ACTIONLINT) ## Check the workflows of GitHub
+	$(ACTIONLINT) -no-color -shellcheck= -pyflakes=
+
+.PHONY: licences
+licences: $(GO_LICENSES) ## Check the licences of what programs and the API depend on
+	hack/check-licences.sh $(GO_LICENSES)
+
+# A copy of the database, instead of https://vuln.go.dev: a directory with files of the format OSV, as file:///path.
+VULNDB ?=
+.PHONY: vulnerabilities
+vulnerabilities: $(GOVULNCHECK) ## Look for known vulnerabilities in every module (VULNDB=file:///path for a copy of the database)
+	hack/check-vulnerabilities.sh $(GOVULNCHECK) $(VULNDB)
 
 .PHONY: lint-selftest
 lint-selftest: $(GOLANGCI_LINT) ## Prove that an import against the rules fails the linter
@@ -314,6 +331,12 @@ endef
 
 $(GOLANGCI_LINT):
 	$(call install_tool,tools/lint,$@,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+$(GO_LICENSES):
+	$(call install_tool,tools/check,$@,github.com/google/go-licenses/v2)
+$(GOVULNCHECK):
+	$(call install_tool,tools/check,$@,golang.org/x/vuln/cmd/govulncheck)
+$(ACTIONLINT):
+	$(call install_tool,tools/check,$@,github.com/rhysd/actionlint/cmd/actionlint)
 $(GOTESTSUM):
 	$(call install_tool,tools/test,$@,gotest.tools/gotestsum)
 $(BENCHSTAT):

@@ -53,6 +53,7 @@ func modules(t *testing.T, script string, answers map[string]string) checkout {
 		c.write(dir+"/go.mod", "module example.org")
 		c.write(dir+"/answer", answer)
 	}
+	c.write(".github/dependabot.yml", "    directories:\n      - \"/\"\n      - \"/*\"\n")
 	return c
 }
 
@@ -77,6 +78,16 @@ func TestModulesThatAreTidyPass(t *testing.T) {
 	if out, code := c.run("hack/check-modules.sh"); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
+}
+
+func TestModulesThatDependabotDoesNotKnowFail(t *testing.T) {
+	t.Parallel()
+	c := modules(t, "hack/check-modules.sh", map[string]string{".": "tidy", "a": "tidy", "a/b": "tidy", "a/testdata/c": "tidy"})
+	out, code := c.run("hack/check-modules.sh")
+	if code == 0 {
+		t.Error("it succeeded")
+	}
+	expect(t, out, "these modules are not in .github/dependabot.yml: ./a/b\n")
 }
 
 func TestDownloadsOfAllModulesAreRetried(t *testing.T) {

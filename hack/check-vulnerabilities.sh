@@ -7,6 +7,9 @@ set -uo pipefail
 readonly tool=$1 database=${2:-}
 cd "$(dirname "$0")/.." || exit
 
+# The tests that need a cluster or an Envoy are behind these tags.
+readonly tags=fuzz,translation,conformance,inference,e2e,fault,bench,multicluster
+
 options=()
 [[ -z $database ]] || options=("-db=$database")
 
@@ -15,7 +18,7 @@ while read -r mod; do
 	dir=$(dirname "$mod")
 	if [[ -n $(cd "$dir" && go list ./... 2>/dev/null) ]]; then
 		printf -- '--- %s\n' "$dir"
-		"$tool" -C "$dir" "${options[@]}" -tags=fuzz,translation,conformance,inference,e2e,fault,bench,multicluster -test ./... || failed+=("$dir")
+		"$tool" -C "$dir" "${options[@]}" "-tags=$tags" -test ./... || failed+=("$dir")
 	else
 		printf -- '--- %s (tools)\n' "$dir"
 		status=0

@@ -23,7 +23,7 @@ import (
 
 const (
 	gatewayClass = "gatewright"
-	reportPath   = "../../conformance/reports/gateway-api-v1.7.0.yaml"
+	reportPath   = "../../conformance/reports/v1.7/gatewright/experimental-v0.1.0-default-report.yaml"
 )
 
 // The test cluster gives a Service the first of these addresses if it asks for it, and never the second.

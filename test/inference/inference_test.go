@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	reportPath = "../../conformance/reports/inference-v1.6.0.yaml"
+	reportPath = "../../conformance/reports/inference/v1.6.0/gateway/gatewright/v0.1.0-default-gateway-report.yaml"
 	// poolDefinition is the definition whose annotation is the version in the report.
 	poolDefinition = "inferencepools.inference.networking.k8s.io"
 )
@@ -59,7 +59,7 @@ func TestInference(t *testing.T) {
 	}
 }
 
-// installedVersion is the version of the definitions in the cluster, which must be the one that the report is named after.
+// installedVersion is the version of the definitions in the cluster, which must be that of the directory of the report.
 func installedVersion(t *testing.T, c client.Client) string {
 	t.Helper()
 	var definition apiextensionsv1.CustomResourceDefinition
@@ -67,8 +67,8 @@ func installedVersion(t *testing.T, c client.Client) string {
 		t.Fatalf("get the definition of InferencePools, which make install INFERENCE=1 installs: %v", err)
 	}
 	installed := definition.Annotations[bundle.BundleVersionAnnotation]
-	if !strings.HasSuffix(reportPath, "-"+installed+".yaml") {
-		t.Fatalf("version %s is installed, and the report is %s", installed, filepath.Base(reportPath))
+	if !strings.Contains(reportPath, "/"+installed+"/") {
+		t.Fatalf("version %s is installed, and the report is %s", installed, reportPath)
 	}
 	return installed
 }

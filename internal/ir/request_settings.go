@@ -3,7 +3,11 @@ package ir
 import "time"
 
 // LocalRateLimit bounds how many requests pass each proxy.
-type LocalRateLimit struct{ Rules []RateRule }
+type LocalRateLimit struct {
+	Rules []RateRule
+	// Guard is Broken where the limits cannot be served, so that no request may pass.
+	Guard Guard `json:",omitempty"`
+}
 
 // RateRule lets so many requests pass in each unit of time: those that meet all conditions.
 type RateRule struct {

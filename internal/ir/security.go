@@ -204,7 +204,7 @@ type ClaimValues struct {
 
 // FailsClosed says whether a setting of security, or a global limit, cannot be resolved, so that no request may pass.
 func (p *RequestPolicy) FailsClosed() bool {
-	if p.FailClosed || p.GlobalRateLimit != nil && p.GlobalRateLimit.Guard == Broken ||
+	if p.FailClosed || p.RateLimit != nil && p.RateLimit.Guard == Broken || p.GlobalRateLimit != nil && p.GlobalRateLimit.Guard == Broken ||
 		slices.ContainsFunc(p.Authorization, func(a Authorization) bool { return a.Guard == Broken }) {
 		return true
 	}
@@ -229,7 +229,7 @@ func (p *RequestPolicy) Protection() *RequestPolicy {
 		Authorization: asWritten(p.Authorization), FailClosed: p.FailClosed, Auth: p.Auth,
 	}
 	if p.RateLimit != nil {
-		own.RateLimit = &LocalRateLimit{}
+		own.RateLimit = &LocalRateLimit{Guard: p.RateLimit.Guard}
 	}
 	if p.GlobalRateLimit != nil {
 		own.GlobalRateLimit = &GlobalRateLimit{Guard: p.GlobalRateLimit.Guard}

@@ -101,3 +101,24 @@ func TestAPathWithAQueryIsAProblem(t *testing.T) {
 		}
 	}
 }
+
+// TestALocalLimitThatCannotBeServedFailsClosed: one rule that is none closes all, and no rule at all does so too.
+func TestALocalLimitThatCannotBeServedFailsClosed(t *testing.T) {
+	t.Parallel()
+	good := v1alpha1.RateLimitRule{Limit: v1alpha1.RateLimitValue{Requests: 1, Unit: "Hour"}}
+	for _, l := range []struct {
+		rules    []v1alpha1.RateLimitRule
+		guard    ir.Guard
+		problems int
+	}{
+		{rules: []v1alpha1.RateLimitRule{good}, guard: ir.Enforced},
+		{rules: []v1alpha1.RateLimitRule{good, {}}, guard: ir.Broken, problems: 2},
+		{guard: ir.Broken},
+	} {
+		c := newConverter(&store.Objects{})
+		p := c.rateLimit(&v1alpha1.LocalRateLimit{Rules: l.rules})
+		if p == nil || p.Guard != l.guard || len(c.Problems) != l.problems {
+			t.Errorf("of %d rules, limits are %+v, problems %q", len(l.rules), p, c.Problems)
+		}
+	}
+}

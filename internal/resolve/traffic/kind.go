@@ -66,7 +66,7 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	p.Spec, p.Serves = object.Spec, "the settings apply to the requests and backends of the targets"
 	p.Spec.PolicyTargets = v1alpha1.PolicyTargets{}
 	if limitsUnread(object) {
-		p.Spec.RateLimit = &v1alpha1.RateLimit{Global: &v1alpha1.GlobalRateLimit{}}
+		p.Spec.RateLimit = brokenLimits()
 	}
 	if len(p.Spec.Compressor) == 0 {
 		p.Spec.Compressor = p.Spec.Compression
@@ -96,10 +96,16 @@ func broken(v *store.View, objects *store.Objects, key string, last attach.Polic
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
 	p.Spec, p.Serves = last.Spec, last.Serves
 	if limits := object.Spec.RateLimit; limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
-		// A rule that is none fails closed.
-		p.Spec.RateLimit = &v1alpha1.RateLimit{Global: &v1alpha1.GlobalRateLimit{Rules: []v1alpha1.RateLimitRule{{}}}}
+		p.Spec.RateLimit = brokenLimits()
 	}
 	return p
+}
+
+// brokenLimits fail closed: local ones without a rule, and global ones with a rule that is none, until another policy replaces both.
+func brokenLimits() *v1alpha1.RateLimit {
+	return &v1alpha1.RateLimit{
+		Local: &v1alpha1.LocalRateLimit{}, Global: &v1alpha1.GlobalRateLimit{Rules: []v1alpha1.RateLimitRule{{}}},
+	}
 }
 
 // limitsUnread says that a policy has limits, and that they cannot be read: it guards its targets, and it is not known how.

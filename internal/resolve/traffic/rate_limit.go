@@ -18,11 +18,19 @@ import (
 var units = map[string]time.Duration{"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour, "Day": 24 * time.Hour}
 
 func (c *converter) rateLimit(l *v1alpha1.LocalRateLimit) *ir.LocalRateLimit {
+	own := newConverter(c.objects)
 	p := &ir.LocalRateLimit{}
 	for i := range l.Rules {
-		if r, ok := c.rateRule(fmt.Sprintf("rateLimit.local.rules[%d].", i), &l.Rules[i]); ok {
+		if r, ok := own.rateRule(fmt.Sprintf("rateLimit.local.rules[%d].", i), &l.Rules[i]); ok {
 			p.Rules = append(p.Rules, r)
 		}
+	}
+	if len(own.Problems) > 0 {
+		own.Fail("rateLimit.local: requests are answered with an error, because a rule cannot be served")
+	}
+	c.Problems = append(c.Problems, own.Problems...)
+	if len(own.Problems) > 0 || len(l.Rules) == 0 {
+		return &ir.LocalRateLimit{Guard: ir.Broken}
 	}
 	if len(p.Rules) == 0 {
 		return nil

@@ -44,5 +44,9 @@ mutate broken-setting 'a setting of a policy whose Secret is missing counts as t
 	internal/resolve/security/resolve.go 's/return ir\.Broken\n\t\}\n\treturn ir\.Enforced/return ir.Off\n\t}\n\treturn ir.Enforced/'
 mutate unreadable-match 'a guarded rule with a match that cannot be read leaves its requests to a wider rule' \
 	internal/resolve/route/action.go 's/if !guarded \{/if !guarded || problem != "" {/'
+mutate unreadable-limits 'a rate limit that cannot be read is not there' \
+	internal/resolve/traffic/kind.go 's/if limitsUnread\(object\) \{/if object == nil {/'
+mutate unknown-authorities 'a listener whose authorities are missing accepts all clients' \
+	internal/resolve/client/effective.go 's/policy\.FailClosed = policy\.FailClosed \|\| !ok/_ = ok/'
 
 summary

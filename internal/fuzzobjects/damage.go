@@ -57,10 +57,11 @@ func (w Generator) damageOf(objects []store.Change, way Damage) (store.Kind, fun
 	case MakeUnreadable:
 		kinds := slices.DeleteFunc([]store.Kind{
 			store.HTTPRoute, store.HTTPRoute, store.GRPCRoute, store.ListenerSet, store.SecurityPolicy, store.HTTPRouteFilter,
+			store.BackendTrafficPolicy, store.ClientTrafficPolicy,
 		}, func(kind store.Kind) bool { return !has(kind) })
 		return pick(w, kinds...), w.makeUnreadable
 	case BreakReferent:
-		return pick(w, store.Extension, store.Secret, store.Secret, store.ConfigMap), w.breakReferent
+		return pick(w, store.Extension, store.Secret, store.Secret, store.ConfigMap, store.ConfigMap), w.breakReferent
 	default:
 		return pick(w, store.Service, store.Service, store.Extension, store.HTTPRouteFilter, store.Secret, store.Secret, store.ConfigMap,
 			store.ReferenceGrant), nil
@@ -181,6 +182,21 @@ func (w Generator) makeUnreadable(object store.Object) string {
 		}
 	case *v1alpha1.SecurityPolicy:
 		o.Spec = v1alpha1.SecurityPolicySpec{PolicyTargets: o.Spec.PolicyTargets}
+	case *v1alpha1.BackendTrafficPolicy:
+		return unreadableField(w, o, "spec.rateLimit", &o.Spec.RateLimit)
+	case *v1alpha1.ClientTrafficPolicy:
+		return unreadableField(w, o, "spec.tls", &o.Spec.TLS)
 	}
 	return "it cannot be read"
+}
+
+// unreadableField leaves of a field what watches leave of one that cannot be read, or of one with a field that is not known.
+func unreadableField[F any](w Generator, object store.Object, path string, field **F) string {
+	if w.coin() {
+		*field = nil
+	} else {
+		path += ".newer"
+	}
+	object.SetAnnotations(store.WithUnknownFields(nil, []string{path}))
+	return path + " is not known"
 }

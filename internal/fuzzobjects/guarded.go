@@ -32,7 +32,8 @@ var (
 )
 
 // Guarded makes objects that fit together: a Gateway with listeners, and routes of two tenants and both kinds that overlap, of which some
-// guard requests by filters, Extensions and policies, some only those with a cookie. Every reference resolves.
+// guard requests by filters, Extensions and policies, some only those with a cookie; listeners may ask for certificates. Every reference
+// resolves.
 func (w Generator) Guarded() []store.Change {
 	var changes []store.Change
 	add := func(kind store.Kind, object store.Object) {
@@ -41,7 +42,8 @@ func (w Generator) Guarded() []store.Change {
 	add(store.GatewayClass, &gwv1.GatewayClass{
 		ObjectMeta: w.meta("", "ours"), Spec: gwv1.GatewayClassSpec{ControllerName: class.ControllerName},
 	})
-	add(store.Gateway, w.guardedGateway())
+	gw := w.guardedGateway()
+	add(store.Gateway, gw)
 	for _, namespace := range tenants {
 		for _, name := range guardedSets {
 			if w.IntN(3) == 0 {
@@ -81,6 +83,7 @@ func (w Generator) Guarded() []store.Change {
 	for i := range w.IntN(5) {
 		add(store.SecurityPolicy, w.guardingPolicy(i))
 	}
+	w.trafficGuards(gw, add)
 	return changes
 }
 

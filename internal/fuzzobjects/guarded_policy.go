@@ -50,17 +50,23 @@ func userLine(name string, password byte) string {
 	return name + ":{SHA}" + base64.StdEncoding.EncodeToString(hash)
 }
 
-func (w Generator) guardingPolicy(i int) *v1alpha1.SecurityPolicy {
-	namespace, kind, name := "infra", gwv1.Kind("Gateway"), gwv1.ObjectName("one")
-	if w.IntN(3) > 0 {
-		namespace, kind, name = pick(w, tenants...), "HTTPRoute", gwv1.ObjectName(fmt.Sprintf("r%d", w.IntN(4)))
-		if w.IntN(4) == 0 {
-			kind, name = "GRPCRoute", gwv1.ObjectName(fmt.Sprintf("g%d", w.IntN(2)))
-		}
+// guardedTarget is the Gateway, or a route of a tenant that may be there, and the namespace of its policies.
+func (w Generator) guardedTarget() (namespace string, ref gwv1.LocalPolicyTargetReferenceWithSectionName) {
+	ref.Group, ref.Kind, ref.Name = gwv1.GroupName, "Gateway", "one"
+	if w.IntN(3) == 0 {
+		return "infra", ref
 	}
+	namespace = pick(w, tenants...)
+	ref.Kind, ref.Name = "HTTPRoute", gwv1.ObjectName(fmt.Sprintf("r%d", w.IntN(4)))
+	if w.IntN(4) == 0 {
+		ref.Kind, ref.Name = "GRPCRoute", gwv1.ObjectName(fmt.Sprintf("g%d", w.IntN(2)))
+	}
+	return namespace, ref
+}
+
+func (w Generator) guardingPolicy(i int) *v1alpha1.SecurityPolicy {
+	namespace, ref := w.guardedTarget()
 	p := &v1alpha1.SecurityPolicy{ObjectMeta: w.meta(namespace, fmt.Sprintf("p%d", i))}
-	ref := gwv1.LocalPolicyTargetReferenceWithSectionName{}
-	ref.Group, ref.Kind, ref.Name = gwv1.GroupName, kind, name
 	p.Spec.TargetRefs = []gwv1.LocalPolicyTargetReferenceWithSectionName{ref}
 	switch w.IntN(5) {
 	case 0:
@@ -75,6 +81,9 @@ func (w Generator) guardingPolicy(i int) *v1alpha1.SecurityPolicy {
 			w.authenticate(&p.Spec)
 			p.Spec.Authentication = pick(w, nil, &v1alpha1.Authentication{Require: new(v1alpha1.AuthenticationAny)})
 		}
+	}
+	if w.IntN(4) == 0 {
+		p.Spec.CSRF = &v1alpha1.CSRF{}
 	}
 	return p
 }
@@ -142,6 +151,10 @@ func (w Generator) Revoke(objects []store.Change) []store.Change {
 func (w Generator) breakReferent(object store.Object) string {
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
+		if o.Name == guardedCA {
+			o.Data = map[string]string{corev1.ServiceAccountRootCAKey: pick(w, "nonsense", "")}
+			return "it has no certificates"
+		}
 		o.Data = map[string]string{v1alpha1.JWKSKey: pick(w, "nonsense", `{"keys":[]}`, "")}
 		return "it has no keys"
 	case *v1alpha1.Extension:

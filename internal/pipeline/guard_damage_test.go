@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,12 +32,18 @@ var damages = map[string]func(*damage) (before, after view){
 	"break what is referred to":  func(d *damage) (before, after view) { return d.edit(fuzzobjects.BreakReferent) },
 	"exceed a limit":             (*damage).exceed,
 	"panic":                      (*damage).panic,
+	"panic anywhere":             (*damage).panicAnywhere,
 	"panic later":                (*damage).panicLater,
 	"reject by a proxy":          (*damage).reject,
 }
 
+// guardOptions have everything served that guards.
+func guardOptions() []Option {
+	return []Option{WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), WithGlobalRateLimits(true)}
+}
+
 func (d *damage) compute(objects []store.Change, options ...Option) *Pipeline {
-	return Offline(objects, append([]Option{WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true})}, options...)...)
+	return Offline(objects, append(guardOptions(), options...)...)
 }
 
 // choose returns a random route, and its key, among those that suit, if there are any.
@@ -86,7 +93,7 @@ func (d *damage) exceed() (before, after view) {
 		limits.NameHostRules, limits.NameHostExpressions, limits.NameRoutes, limits.NameRules, limits.NameNamespaceExpressions,
 		limits.NameBackends, limits.NameGatewayHostnames, limits.NameGatewayBackends, limits.NameRepeatedRules, limits.NameListeners,
 		limits.NameNamespaceListeners, limits.NameRouteBytes, limits.NameHostBytes, limits.NameNamespaceBytes, limits.NameGatewayBytes,
-		limits.NameWildcardBytes,
+		limits.NameWildcardBytes, limits.NameRateLimits,
 	}
 	name := names[d.IntN(len(names))]
 	limit := 1 + d.IntN(8)
@@ -118,11 +125,32 @@ func (d *damage) panic() (before, after view) {
 		key = hosts[d.IntN(len(hosts))]
 	}
 	d.what = fmt.Sprintf("stage %s of %s", stage, key)
-	return before, viewOf(d.compute(d.objects, WithFault(func(at, of string) {
+	return before, viewOf(d.compute(d.objects, panicAt(stage, key)))
+}
+
+// panicAnywhere has any stage panic for one of its keys, of which nothing is known from before.
+func (d *damage) panicAnywhere() (before, after view) {
+	keys := map[string][]string{}
+	before = viewOf(d.compute(d.objects, WithFault(func(at, of string) {
+		if !slices.Contains(keys[at], of) {
+			keys[at] = append(keys[at], of)
+		}
+	})))
+	stages := slices.Sorted(maps.Keys(keys))
+	stage := stages[d.IntN(len(stages))]
+	slices.Sort(keys[stage])
+	key := keys[stage][d.IntN(len(keys[stage]))]
+	d.what = fmt.Sprintf("stage %s of %s", stage, key)
+	return before, viewOf(d.compute(d.objects, panicAt(stage, key)))
+}
+
+// panicAt has a stage panic for a key.
+func panicAt(stage, key string) Option {
+	return WithFault(func(at, of string) {
 		if at == stage && of == key {
 			panic("made to")
 		}
-	})))
+	})
 }
 
 // panicLater has the stage of a route panic for a new version.
@@ -136,7 +164,7 @@ func (d *damage) panicLater() (before, after view) {
 			panic("made to")
 		}
 	})
-	p := New(discardAll(), prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}), fault)
+	p := New(discardAll(), prometheus.NewRegistry(), append(guardOptions(), fault)...)
 	for _, c := range d.objects {
 		p.Put(c)
 	}
@@ -186,7 +214,7 @@ func (d *damage) reject() (before, after view) {
 	l := &recorder{live: true, offers: map[string][]byte{}}
 	out := discardAll()
 	out.Statuses, out.Convergence, out.Peers = l, l, l
-	p := New(out, prometheus.NewRegistry(), WithExtensions(store.ExtensionTypes{ExtProc: true, Lua: true}))
+	p := New(out, prometheus.NewRegistry(), guardOptions()...)
 	for _, c := range d.objects {
 		p.Put(c)
 	}

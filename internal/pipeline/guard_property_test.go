@@ -81,7 +81,10 @@ func (c tally) check(t *testing.T, kinds []string) {
 			t.Errorf("%s: %d requests were guarded, and %d are answered with errors; there are too few", kind, c.guarded[kind], c.closed[kind])
 		}
 	}
-	for _, name := range []string{extensions, "extAuth", "jwt", "basicAuth", "apiKeyAuth", "any authentication", "authorization"} {
+	for _, name := range []string{
+		extensions, "extAuth", "jwt", "basicAuth", "apiKeyAuth", "any authentication", "authorization", "csrf",
+		"rateLimit.local", "rateLimit.global", certificates,
+	} {
 		if c.settings[name] == 0 {
 			t.Errorf("no request was guarded by %s", name)
 		}
@@ -93,9 +96,10 @@ func guardRequests() []explain.Request {
 	for _, host := range fuzzobjects.AskedHosts {
 		for _, path := range fuzzobjects.AskedPaths {
 			for _, headers := range fuzzobjects.AskedHeaders {
-				all = append(all,
-					explain.Request{Method: "GET", Port: 80, Host: host, Path: path, Headers: headers},
-					explain.Request{Method: "GET", Port: 443, TLS: true, ServerName: host, HTTP2: true, Host: host, Path: path, Headers: headers})
+				plain := explain.Request{Method: "GET", Port: 80, Host: host, Path: path, Headers: headers}
+				secure := plain
+				secure.Port, secure.TLS, secure.ServerName, secure.HTTP2, secure.Certificate = 443, true, host, true, true
+				all = append(all, plain, secure)
 			}
 		}
 	}

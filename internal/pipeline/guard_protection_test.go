@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,6 +16,8 @@ type protection struct {
 	rule    string
 	host    *ir.VirtualHost
 	filters []ir.ListenerFilter
+	// clients is what the listener asks of the certificates of clients.
+	clients *ir.ClientValidation
 	guard   *ir.RuleGuard
 	// inherited says that the guard is from above the route, where others may have one of their own instead.
 	inherited bool
@@ -33,9 +36,13 @@ func (p protection) String() string {
 	return text + ", guarded by " + strings.Join(p.settings(), ", ")
 }
 
-const extensions = "extensions"
+// What guards a request beside the settings of policies.
+const (
+	extensions   = "extensions"
+	certificates = "client certificates"
+)
 
-// settings are what guards the rule.
+// settings are what guards the rule, and whether its listener asks for certificates.
 func (p protection) settings() []string {
 	var names []string
 	add := func(name string, there bool) {
@@ -43,8 +50,9 @@ func (p protection) settings() []string {
 			names = append(names, name)
 		}
 	}
+	add(certificates, p.clients != nil)
 	if p.guard == nil {
-		return nil
+		return names
 	}
 	add(extensions, len(p.guard.Extensions.All()) > 0)
 	if own := p.guard.Policy; own != nil {
@@ -54,6 +62,9 @@ func (p protection) settings() []string {
 		add("apiKeyAuth", own.APIKeyAuth != nil && own.APIKeyAuth.Guard == ir.Enforced)
 		add("any authentication", own.Authentication != nil && own.Authentication.Any)
 		add("authorization", len(own.Authorization) > 0)
+		add("csrf", own.CSRF != nil)
+		add("rateLimit.local", own.RateLimit != nil)
+		add("rateLimit.global", own.GlobalRateLimit != nil && own.GlobalRateLimit.Guard == ir.Enforced)
 	}
 	return names
 }
@@ -71,6 +82,7 @@ func (v view) protection(request explain.Request) protection {
 		}
 		rule := host.Rules[i]
 		p := protection{rule: rule.Name, host: &host, filters: host.Filters, inherited: rule.Guard() == nil}
+		p.clients = v.clients(e.Gateway, request.Port, e.Listener)
 		rule.Policy = host.PolicyOf(&rule)
 		p.guard = rule.Guard()
 		p.passes = p.guard == nil || !p.guard.Closed
@@ -79,7 +91,22 @@ func (v view) protection(request explain.Request) protection {
 	return protection{}
 }
 
-func (p protection) guarded() bool { return p.passes && (len(p.filters) > 0 || p.guard != nil) }
+// clients is what a listener asks of the certificates of clients.
+func (v view) clients(gateway string, port int32, listener string) *ir.ClientValidation {
+	for _, gw := range v.config.Gateways {
+		for _, p := range gw.Ports {
+			i := slices.IndexFunc(p.Chains, func(c ir.Chain) bool { return c.Name == listener })
+			if i >= 0 && gw.Name.String() == gateway && p.Number == port && !p.Protocol.Datagrams() {
+				return cmp.Or(p.Chains[i].Clients, p.Chains[i].Client().TLS.Clients)
+			}
+		}
+	}
+	return nil
+}
+
+func (p protection) guarded() bool {
+	return p.passes && (len(p.filters) > 0 || p.guard != nil || p.clients != nil)
+}
 
 // covers says whether nothing is missing that was there before.
 func (p protection) covers(before protection) bool {
@@ -87,6 +114,8 @@ func (p protection) covers(before protection) bool {
 		return false
 	}
 	switch {
+	case before.clients != nil && !reflect.DeepEqual(p.clients, before.clients):
+		return false
 	case before.guard == nil:
 		return true
 	case p.guard == nil:
@@ -108,7 +137,8 @@ func keeps(own, wanted *ir.RequestPolicy, instead bool) bool {
 	case own == nil:
 		return false
 	case missing(own.Auth, wanted.Auth, instead), missing(own.JWT, wanted.JWT, instead), missing(own.BasicAuth, wanted.BasicAuth, instead),
-		missing(own.APIKeyAuth, wanted.APIKeyAuth, instead):
+		missing(own.APIKeyAuth, wanted.APIKeyAuth, instead), missing(own.CSRF, wanted.CSRF, instead),
+		missing(own.RateLimit, wanted.RateLimit, instead), missing(own.GlobalRateLimit, wanted.GlobalRateLimit, instead):
 		return false
 	case !instead && own.Authentication != nil && own.Authentication.Any && !acceptsNoMore(own, wanted):
 		return false

@@ -290,7 +290,7 @@ translation: $(GOTESTSUM) $(CLUSTER) ## Send requests to a live Envoy with trans
 .PHONY: simulate
 simulate: $(GOTESTSUM) ## Run replicas against model Envoys in fake time (SIMULATIONS=100000 seeds from FIRST=0, EXPLORE=15000)
 	cd test && $(GOTESTSUM) --format=testname $(call results,simulation) -- \
-		./simulation/... -count=1 -timeout=0 -seeds=$(SIMULATIONS) -first=$(FIRST) -explore=$(EXPLORE)
+		./simulation/... -count=1 -timeout=0 -seeds=$(SIMULATIONS) -first=$(FIRST) -explore=$(EXPLORE) $${TESTFLAGS:-}
 
 .PHONY: simulate-mutations
 simulate-mutations: ## Break the control plane in one place at a time, and see that the simulation finds it

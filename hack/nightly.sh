@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs everything in its long form, by stage, and writes docs/nightly.md. A stage that has passed for this commit is not run again, and
-# neither is a fault case that has passed for one since which only documentation changed: a run that was stopped goes on where it was.
+# neither is a fault case or a part of the simulation that has passed for one since which only documentation changed: a run that was stopped
+# goes on where it was.
 # Logs and results stay in the cache.
 # Usage: hack/nightly.sh [STAGE...]; all of them by default. With CASE, as make fault has it, only these fault cases run.
 set -euo pipefail
@@ -26,10 +27,10 @@ readonly commit runs
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL SHORT TESTFLAGS RERUN FAMILY DELIVERY PLACEMENT EXPLORE SIMULATIONS SEED FIRST SETS TREES \
 	GUARDS FUZZTIME EXPLAINED ROUTES GATEWAYS CLASS BENCHFLAGS
 
-# cases_passed lists the fault cases that need not run again, by what the report says of them.
+# cases_passed STAGE lists the tests that need not run again, by what the report says of them.
 cases_passed() {
 	local name result at unchanged=" " changed=" "
-	[[ -z ${CASE:-} && $commit != *-dirty ]] || return 0
+	[[ $commit != *-dirty ]] || return 0
 	while IFS='|' read -r _ name result at _; do
 		read -r name <<<"$name"
 		read -r at <<<"$at"
@@ -39,20 +40,31 @@ cases_passed() {
 			unchanged+="$at "
 		fi
 		echo "$name"
-	done < <(sed -n '/^## faults$/,/^## /s/^| [A-Z]/&/p' docs/nightly.md)
+	done < <(sed -n "/^## $1\$/,/^## /s/^| [A-Z]/&/p" docs/nightly.md)
 }
 
 # run_faults runs the fault cases that have not passed.
 run_faults() {
-	local passed left
-	passed=$(cases_passed | paste -sd'|')
+	local passed="" left
+	[[ -n ${CASE:-} ]] || passed=$(cases_passed faults | paste -sd'|')
 	if [[ -n $passed ]]; then
 		echo "not run again: ${passed//|/ }"
 		left=$(sed -n 's/^func Test\([A-Za-z0-9]*\)(t .*/\1/p' test/fault/*_test.go | grep -cvxE "$passed") || true
 		((left > 0)) || return 0
-		export TESTFLAGS="-test.skip=^Test($passed)\\b"
+		export TESTFLAGS="-test.skip=^Test($passed)\b"
 	fi
 	on_cluster make --no-print-directory fault RERUN=1
+}
+
+# run_simulation runs the parts of the simulation that have not passed. Its short tests run each time.
+run_simulation() {
+	local name skip=""
+	for name in $(cases_passed simulation); do skip+="|^Test${name/\//$\/^}$"; done
+	if [[ -n $skip ]]; then
+		echo "not run again: $skip"
+		export TESTFLAGS="-test.skip=${skip#|}"
+	fi
+	make --no-print-directory simulate
 }
 
 # run_mutations runs both kinds, whatever becomes of the first.
@@ -74,7 +86,7 @@ on_cluster() (
 run() {
 	case $1 in
 	faults) run_faults ;;
-	simulation) make --no-print-directory simulate ;;
+	simulation) run_simulation ;;
 	mutations) run_mutations ;;
 	fuzz) make --no-print-directory fuzz SETS=10000 TREES=4000 ;;
 	explain) make --no-print-directory explain ;;

@@ -9,26 +9,32 @@ import (
 	"strings"
 )
 
-// caseFigures is how a fault case prints its figures.
-var caseFigures = regexp.MustCompile(`case_test\.go:\d+: case [^:]+: (.*)`)
+// reported are the tests of a stage that have a row each, so that those which have passed need not run again, and how they print figures.
+var reported = map[string]struct{ tests, figures *regexp.Regexp }{
+	"faults": {regexp.MustCompile(`^Test[^/]*$`), regexp.MustCompile(`case_test\.go:\d+: case [^:]+: (.*)`)},
+	"simulation": {
+		regexp.MustCompile(`^Test(AllInterleavings|Seeds/from_\d+)$`),
+		regexp.MustCompile(`\.go:\d+: (\d+ of \d+ seeds in .*|all beginnings .*)`),
+	},
+}
 
-// caseTableHead is what the rows of fault cases are below.
+// caseTableHead is what these rows are below.
 const caseTableHead = "\n| case | result | commit | day | minutes | figures |\n|---|---|---|---|---|---|\n"
 
-// cases are the rows of the fault cases that ended, by their names. hack/nightly.sh reads their names, results and commits.
+// cases are the rows of the tests that ended, by their names. hack/nightly.sh reads their names, results and commits.
 func (s stage) cases(commit, day string) map[string]string {
 	rows := map[string]string{}
-	if s.name != "faults" {
+	expressions, ok := reported[s.name]
+	if !ok {
 		return rows
 	}
 	for _, suite := range s.tests {
 		for _, key := range suite.results.order {
-			name, isTest := strings.CutPrefix(key.test, "Test")
 			// Of one that failed and whose second run was interrupted, it is the first that counts.
 			ended := slices.DeleteFunc(slices.Clone(suite.results.attempts[key]), func(a *attempt) bool {
 				return a.outcome != "pass" && a.outcome != "fail"
 			})
-			if !isTest || strings.Contains(key.test, "/") || len(ended) == 0 {
+			if !expressions.tests.MatchString(key.test) || len(ended) == 0 {
 				continue
 			}
 			a, result := ended[len(ended)-1], "passed"
@@ -40,10 +46,11 @@ func (s stage) cases(commit, day string) map[string]string {
 			}
 			var figures []string
 			for _, line := range a.lines {
-				if found := caseFigures.FindStringSubmatch(line); found != nil {
+				if found := expressions.figures.FindStringSubmatch(line); found != nil {
 					figures = append(figures, found[1])
 				}
 			}
+			name := strings.TrimPrefix(key.test, "Test")
 			rows[name] = fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n",
 				name, result, commit, day, clock(a.took), cell(strings.Join(figures, "; ")))
 		}
@@ -51,7 +58,7 @@ func (s stage) cases(commit, day string) map[string]string {
 	return rows
 }
 
-// caseTable has a row for each fault case: that of its last run, in this section or an earlier one.
+// caseTable has a row for each of these tests: that of its last run, in this section or an earlier one.
 func caseTable(earlier string, rows map[string]string) string {
 	if _, table, found := strings.Cut(earlier, caseTableHead); found {
 		for row := range strings.Lines(table) {

@@ -11,7 +11,6 @@ import (
 // figures match the lines of a stage that belong into the report, by the name of the stage. Where an expression has a group, that is what
 // is reported.
 var figures = map[string]*regexp.Regexp{
-	"simulation":   regexp.MustCompile(`\.go:\d+: (\d+ seeds in .*|all beginnings .*)`),
 	"mutations":    regexp.MustCompile(`^[a-z0-9-]+: (?:found|not found|the) .*`),
 	"fuzz":         regexp.MustCompile(`\.go:\d+: (\d+ (?:sets: |requests to each form |expressions).*)|^\d+ fuzz tests.*`),
 	"explain":      regexp.MustCompile(`\.go:\d+: (\d+ requests to .*)`),
@@ -23,7 +22,7 @@ var figures = map[string]*regexp.Regexp{
 // emptyReport is how the report begins.
 const emptyReport = "# Nightly run\n\n" +
 	"`make nightly` runs everything in its long form, by stage, and writes this file. Each section has the commit that its stage ran on,\n" +
-	"and each of the [faults](faults.md) its own.\n"
+	"and each of the [faults](faults.md) and of the parts of the [simulation](simulation.md) its own.\n"
 
 // writeNightly puts a section for each stage of a run into the report, in place of an earlier one.
 func writeNightly(file, commit, day string, stages []stage) error {

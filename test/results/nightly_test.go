@@ -22,7 +22,7 @@ func TestTheNightlyReportHasTheLastRunOfEachStage(t *testing.T) {
 	if content, err := os.ReadFile(report); err != nil || !strings.Contains(string(content), "\n| 10 sets: a \\| b |\n") {
 		t.Errorf("the figures are not a row (%v):\n%s", err, content)
 	}
-	write("bbb", stage{name: "simulation", command: "make simulate", log: []string{"  explore_test.go:46: all beginnings of up to 4 actions"}})
+	write("bbb", stage{name: "explain", command: "make explain", log: []string{"  explain_test.go:46: 7 requests to an Envoy"}})
 	fuzz.status, fuzz.log = 1, []string{"no compiler"}
 	write("ccc", fuzz)
 
@@ -41,14 +41,14 @@ FAIL fuzz (exit code 1)
 
 ` + "```\nno compiler\n```" + `
 
-## simulation
+## explain
 
 passed: commit bbb, 2026-01-02, 0:00 minutes; 0 passed, 0 failed, 0 skipped, 0 flaky:
-` + "`make simulate`" + `
+` + "`make explain`" + `
 
 | figures |
 |---|
-| all beginnings of up to 4 actions |
+| 7 requests to an Envoy |
 `
 	if got != expected {
 		t.Errorf("the report is\n%s\nnot\n%s", got, expected)
@@ -105,5 +105,33 @@ func TestTheNightlyReportHasTheLastRunOfEachCase(t *testing.T) {
 `
 	if got != expected {
 		t.Errorf("the table is\n%s\nnot\n%s", got, expected)
+	}
+}
+
+func TestTheNightlyReportHasARowForEachPartOfTheSimulation(t *testing.T) {
+	t.Parallel()
+	events := filepath.Join(t.TempDir(), "simulation.json")
+	err := os.WriteFile(events, []byte(`
+{"Action":"run","Package":"p","Test":"TestSeeds"}
+{"Action":"run","Package":"p","Test":"TestSeeds/from_000000"}
+{"Action":"run","Package":"p","Test":"TestSeeds/from_000000/1"}
+{"Action":"output","Package":"p","Test":"TestSeeds/from_000000","Output":"    simulation_test.go:70: 5000 of 5000 seeds in 2m\n"}
+{"Action":"pass","Package":"p","Test":"TestSeeds/from_000000/1"}
+{"Action":"pass","Package":"p","Test":"TestSeeds/from_000000","Elapsed":120}
+{"Action":"run","Package":"p","Test":"TestSeeds/from_005000"}
+{"Action":"run","Package":"p","Test":"TestTrace"}
+{"Action":"pass","Package":"p","Test":"TestTrace"}
+`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := readResults(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := caseTable("", stage{name: "simulation", tests: []suite{{"simulation", r}}}.cases("aaa", "2026-01-02"))
+	want := caseTableHead + "| Seeds/from_000000 | passed | aaa | 2026-01-02 | 2:00 | 5000 of 5000 seeds in 2m |\n"
+	if got != want {
+		t.Errorf("the table is\n%s\nnot\n%s", got, want)
 	}
 }

@@ -36,32 +36,42 @@ func bubble(t *testing.T, run func() Result) (r Result) {
 
 func options() Options { return Options{Steps: *steps, NACKs: *nacks, Ignore: *ignore} }
 
+// part is how many seeds are one test, so that what has passed of a long run is known although it was interrupted.
+const part = 5000
+
+// TestSeeds runs its seeds in parts, one after the other, each on all processors, and stops behind the part that found enough violations.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	fuzzobjects.KeyPairs()
-	var next, ended atomic.Uint64
 	var found atomic.Int64
-	next.Store(*first)
+	for from, end := *first, *first+*seeds; from < end && found.Load() < *failures; from += part {
+		t.Run(fmt.Sprintf("from_%06d", from), func(t *testing.T) { runSeeds(t, from, min(from+part, end), &found) })
+	}
+}
+
+// runSeeds runs the seeds of a range, and counts the violations that it finds.
+func runSeeds(t *testing.T, from, end uint64, found *atomic.Int64) {
+	t.Helper()
+	var next, ended atomic.Uint64
+	next.Store(from)
 	start := time.Now()
 	for w := range runtime.GOMAXPROCS(0) {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {
 			t.Parallel()
 			for found.Load() < *failures {
 				seed := next.Add(1) - 1
-				if seed >= *first+*seeds {
+				if seed >= end {
 					return
 				}
 				if r := bubble(t, func() Result { return Random(seed, options()) }); r.Problem != "" {
 					found.Add(1)
 					explain(t, seed, r)
 				}
-				if n := ended.Add(1); n%1000 == 0 {
-					t.Logf("%d of %d seeds from %d on in %s", n, *seeds, *first, time.Since(start).Round(time.Second))
-				}
+				ended.Add(1)
 			}
 		})
 	}
-	t.Cleanup(func() { t.Logf("%d seeds in %s", *seeds, time.Since(start)) })
+	t.Cleanup(func() { t.Logf("%d of %d seeds in %s", ended.Load(), end-from, time.Since(start).Round(time.Second)) })
 }
 
 // explain prints a violation as short as it gets, and how to see it again.

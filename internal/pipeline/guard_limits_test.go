@@ -8,11 +8,8 @@ import (
 	"github.com/gatewright/gatewright/internal/store"
 )
 
-// TestLimitsThatAreNotKnownFailClosed: a policy on the Gateway has limits of one kind that cannot be served, beside another policy with
-// limits of the other kind. Only a route with both kinds of its own has others instead.
-func TestLimitsThatAreNotKnownFailClosed(t *testing.T) {
-	t.Parallel()
-	const objects = `
+// limitedTwice has two policies on a Gateway: one with global limits, and one whose settings are LIMITS.
+const limitedTwice = base + `
 kind: Gateway
 metadata: {namespace: infra, name: web}
 spec: {gatewayClassName: gatewright, listeners: [{name: http, port: 80, protocol: HTTP}]}
@@ -43,7 +40,26 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}]
   LIMITS
 `
-	const limits = "rateLimit: {local: {rules: [{limit: {requests: 5, unit: Hour}}]}}"
+
+const localLimits = "rateLimit: {local: {rules: [{limit: {requests: 5, unit: Hour}}]}}"
+
+// withLimits are the objects with settings of the policy `local`, of which a field is not known.
+func withLimits(t *testing.T, settings, unknown string) []store.Change {
+	t.Helper()
+	changes := resolvetest.Load(t, strings.Replace(limitedTwice, "LIMITS", settings, 1))
+	for _, change := range changes {
+		if change.Key == "infra/local" && unknown != "" {
+			change.Object.SetAnnotations(store.WithUnknownFields(nil, []string{unknown}))
+		}
+	}
+	return changes
+}
+
+// TestLimitsThatAreNotKnownFailClosed: a policy on the Gateway has limits of one kind that cannot be served, beside another policy with
+// limits of the other kind. Only a route with both kinds of its own has others instead.
+func TestLimitsThatAreNotKnownFailClosed(t *testing.T) {
+	t.Parallel()
+	const limits = localLimits
 	for _, c := range []struct {
 		name, limits, unknown string
 		panics                bool
@@ -52,6 +68,7 @@ spec:
 		{name: "served", limits: limits, want: "v1"},
 		{name: "a field that cannot be read", unknown: "spec.rateLimit", want: "error"},
 		{name: "a panic", limits: limits, panics: true, want: "error"},
+		{name: "a panic, and a field that cannot be read", unknown: "spec.rateLimit", panics: true, want: "error"},
 		{name: "a unit that is not known", limits: strings.Replace(limits, "Hour", "Year", 1), want: "error"},
 		{name: "one rule of two", want: "error", limits: `rateLimit: {local: {rules: [
     {limit: {requests: 5, unit: Hour}},
@@ -59,12 +76,7 @@ spec:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			changes := resolvetest.Load(t, base+strings.Replace(objects, "LIMITS", c.limits, 1))
-			for _, change := range changes {
-				if change.Key == "infra/local" && c.unknown != "" {
-					change.Object.SetAnnotations(store.WithUnknownFields(nil, []string{c.unknown}))
-				}
-			}
+			changes := withLimits(t, c.limits, c.unknown)
 			p := Offline(changes, WithGlobalRateLimits(true), WithFault(func(at, key string) {
 				if c.panics && at == string(store.BackendTrafficPolicy) && key == "infra/local" {
 					panic("made to")
@@ -75,6 +87,48 @@ spec:
 			}
 			if got := answered(t, p, "http://own.example/"); !strings.Contains(got, "v1") {
 				t.Errorf("the route with limits of its own answers %s", got)
+			}
+		})
+	}
+}
+
+// TestAPanicLosesNoLimits: the stage of a policy panics for a new version of it.
+func TestAPanicLosesNoLimits(t *testing.T) {
+	t.Parallel()
+	const unread = "spec.rateLimit"
+	other := strings.Replace(localLimits, "5", "6", 1)
+	for _, c := range []struct {
+		name                       string
+		before, unknownBefore      string
+		after, unknownAfter, wants string
+	}{
+		{name: "the same limits", before: localLimits, after: localLimits, wants: "v1"},
+		{name: "other limits", before: localLimits, after: other, wants: "error"},
+		{name: "limits that are new", after: localLimits, wants: "error"},
+		{name: "limits that are removed", before: localLimits, wants: "v1"},
+		{name: "limits that cannot be read any more", before: localLimits, unknownAfter: unread, wants: "error"},
+		{name: "new limits that cannot be read", unknownAfter: unread, wants: "error"},
+		{name: "limits that could not be read before", unknownBefore: unread, unknownAfter: unread, wants: "error"},
+		{name: "limits that can be read now", unknownBefore: unread, after: localLimits, wants: "error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			panics := false
+			p := Offline(withLimits(t, c.before, c.unknownBefore), WithGlobalRateLimits(true), WithFault(func(at, key string) {
+				if panics && at == string(store.BackendTrafficPolicy) && key == "infra/local" {
+					panic("made to")
+				}
+			}))
+			panics = true
+			for _, change := range withLimits(t, c.after, c.unknownAfter) {
+				if change.Key == "infra/local" {
+					change.Object.SetGeneration(2)
+					p.Put(change)
+				}
+			}
+			p.config.step()
+			if got := answered(t, p, "http://a.example/"); !strings.Contains(got, c.wants) {
+				t.Errorf("the Gateway answers %s, want %s", got, c.wants)
 			}
 		})
 	}

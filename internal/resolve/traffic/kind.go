@@ -86,8 +86,8 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	return p
 }
 
-// broken is a policy whose resolution panicked: what it was last. If its limits were others then, or there is no last one, no request of
-// its targets passes. Its other settings guard nothing.
+// broken is a policy whose resolution panicked: what it was last. If its limits were others then, cannot be read now, or there is no last
+// one, no request of its targets passes. Its other settings guard nothing.
 func broken(v *store.View, objects *store.Objects, key string, last attach.Policy[Spec]) attach.Policy[Spec] {
 	object, ok := objects.BackendTrafficPolicies.Get(v, key)
 	if !ok {
@@ -95,7 +95,8 @@ func broken(v *store.View, objects *store.Objects, key string, last attach.Polic
 	}
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
 	p.Spec, p.Serves = last.Spec, last.Serves
-	if limits := object.Spec.RateLimit; limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
+	limits := object.Spec.RateLimit
+	if limitsUnread(object) || limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
 		p.Spec.RateLimit = brokenLimits()
 	}
 	return p

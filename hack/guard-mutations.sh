@@ -45,7 +45,7 @@ mutate broken-setting 'a setting of a policy whose Secret is missing counts as t
 mutate unreadable-match 'a guarded rule with a match that cannot be read leaves its requests to a wider rule' \
 	internal/resolve/route/action.go 's/if !guarded \{/if !guarded || problem != "" {/'
 mutate unreadable-limits 'a rate limit that cannot be read is not there' \
-	internal/resolve/traffic/kind.go 's/if limitsUnread\(object\) \{/if object == nil {/'
+	internal/resolve/traffic/kind.go 's/p\.Spec\.RateLimit = unknown\.broken\(p\.Spec\.RateLimit\)//'
 mutate unknown-authorities 'a listener whose authorities are missing accepts all clients' \
 	internal/resolve/client/effective.go 's/policy\.FailClosed = policy\.FailClosed \|\| !ok/_ = ok/'
 

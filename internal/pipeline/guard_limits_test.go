@@ -69,6 +69,10 @@ func TestLimitsThatAreNotKnownFailClosed(t *testing.T) {
 		{name: "a field that cannot be read", unknown: "spec.rateLimit", want: "error"},
 		{name: "a panic", limits: limits, panics: true, want: "error"},
 		{name: "a panic, and a field that cannot be read", unknown: "spec.rateLimit", panics: true, want: "error"},
+		{name: "a field of a rule that is not known", limits: limits, unknown: "spec.rateLimit.local.rules[0].newer", want: "error"},
+		{name: "such a field, and a panic", limits: limits, unknown: "spec.rateLimit.local.rules[0].newer", panics: true, want: "error"},
+		{name: "another kind of limits", limits: limits, unknown: "spec.rateLimit.newer", want: "error"},
+		{name: "another setting that is not known", limits: limits, unknown: "spec.rateLimits.newer", want: "v1"},
 		{name: "a unit that is not known", limits: strings.Replace(limits, "Hour", "Year", 1), want: "error"},
 		{name: "one rule of two", want: "error", limits: `rateLimit: {local: {rules: [
     {limit: {requests: 5, unit: Hour}},
@@ -95,7 +99,7 @@ func TestLimitsThatAreNotKnownFailClosed(t *testing.T) {
 // TestAPanicLosesNoLimits: the stage of a policy panics for a new version of it.
 func TestAPanicLosesNoLimits(t *testing.T) {
 	t.Parallel()
-	const unread = "spec.rateLimit"
+	const unread, ofRule = "spec.rateLimit", "spec.rateLimit.local.rules[0].newer"
 	other := strings.Replace(localLimits, "5", "6", 1)
 	for _, c := range []struct {
 		name                       string
@@ -110,6 +114,8 @@ func TestAPanicLosesNoLimits(t *testing.T) {
 		{name: "new limits that cannot be read", unknownAfter: unread, wants: "error"},
 		{name: "limits that could not be read before", unknownBefore: unread, unknownAfter: unread, wants: "error"},
 		{name: "limits that can be read now", unknownBefore: unread, after: localLimits, wants: "error"},
+		{name: "a rule with a new field", before: localLimits, after: localLimits, unknownAfter: ofRule, wants: "error"},
+		{name: "a rule with a new field as before", before: localLimits, unknownBefore: ofRule, after: localLimits, unknownAfter: ofRule, wants: "error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

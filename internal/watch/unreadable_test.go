@@ -81,6 +81,14 @@ func TestFieldsThatCannotBeReadAreMarked(t *testing.T) {
 	if store.Unreadable(p) != "" || len(p.Spec.TargetRefs) != 1 || p.Spec.Timeout == nil || p.Spec.RateLimit != nil || p.Labels["l"] != "v" {
 		t.Errorf("there is %+v", p)
 	}
+	var newer v1alpha1.BackendTrafficPolicyList
+	readOne(t, store.BackendTrafficPolicy,
+		`{"rateLimit":{"local":{"rules":[{"limit":{"requests":1,"unit":"Hour"},"later":1}]},"later":{"rules":[]}}}`, &newer)
+	p = &newer.Items[0]
+	if got := store.UnknownFields(p); !slices.Equal(got, []string{"spec.rateLimit.local.rules[0].later", "spec.rateLimit.later"}) ||
+		p.Spec.RateLimit == nil || p.Spec.RateLimit.Local == nil {
+		t.Errorf("marked are %q, and there is %+v", got, p.Spec.RateLimit)
+	}
 	var whole v1alpha1.BackendTrafficPolicyList
 	readOne(t, store.BackendTrafficPolicy, `7`, &whole)
 	if reason := store.Unreadable(&whole.Items[0]); !strings.Contains(reason, "spec") {

@@ -17,7 +17,7 @@ const rateLimitPort = 8081
 // GlobalRateLimit is what the rate limit service has to know of the BackendTrafficPolicy of that key, nil for nothing.
 func GlobalRateLimit(v *store.View, objects *store.Objects, key string) *ir.GlobalRateLimit {
 	object, ok := objects.BackendTrafficPolicies.Get(v, key)
-	if !ok || object.Spec.RateLimit == nil {
+	if !ok || object.Spec.RateLimit == nil || unknownLimits(object).global {
 		return nil
 	}
 	l, _ := globalRateLimit(v, objects, key, object.Spec.RateLimit.Global)
@@ -98,9 +98,6 @@ func identify(rules []ir.GlobalRateRule) {
 // unlimited says why the service counts nothing for a policy, empty if it does.
 func unlimited(v *store.View, objects *store.Objects, key string) string {
 	const remedy = "so requests are answered with an error"
-	if p, ok := objects.BackendTrafficPolicies.Get(v, key); ok && limitsUnread(p) {
-		return "rateLimit cannot be read, " + remedy
-	}
 	if !objects.GlobalRateLimits {
 		return fmt.Sprintf("rateLimit.global: the operator of Gatewright has not enabled global rate limits (rateLimit.enabled), %s; "+
 			"use rateLimit.local, or ask the operator", remedy)

@@ -65,9 +65,6 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
 	p.Spec, p.Serves = object.Spec, "the settings apply to the requests and backends of the targets"
 	p.Spec.PolicyTargets = v1alpha1.PolicyTargets{}
-	if limitsUnread(object) {
-		p.Spec.RateLimit = brokenLimits()
-	}
 	if len(p.Spec.Compressor) == 0 {
 		p.Spec.Compressor = p.Spec.Compression
 	}
@@ -80,13 +77,16 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 		c.Problems = append(c.Problems, problems...)
 	}
 	c.Accept(refs.UnknownFields(object))
+	unknown := unknownLimits(object)
+	c.Accept(unknown.problem())
+	p.Spec.RateLimit = unknown.broken(p.Spec.RateLimit)
 	if len(c.Problems) > 0 && p.Accepted == nil {
 		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: strings.Join(c.Problems, "; ")}
 	}
 	return p
 }
 
-// broken is a policy whose resolution panicked: what it was last. If its limits were others then, cannot be read now, or there is no last
+// broken is a policy whose resolution panicked: what it was last. If its limits were others then, are not known now, or there is no last
 // one, no request of its targets passes. Its other settings guard nothing.
 func broken(v *store.View, objects *store.Objects, key string, last attach.Policy[Spec]) attach.Policy[Spec] {
 	object, ok := objects.BackendTrafficPolicies.Get(v, key)
@@ -95,23 +95,12 @@ func broken(v *store.View, objects *store.Objects, key string, last attach.Polic
 	}
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
 	p.Spec, p.Serves = last.Spec, last.Serves
-	limits := object.Spec.RateLimit
-	if limitsUnread(object) || limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
-		p.Spec.RateLimit = brokenLimits()
+	closed := unknownLimits(object)
+	if limits := object.Spec.RateLimit; limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
+		closed = limitKinds{local: true, global: true}
 	}
+	p.Spec.RateLimit = closed.broken(last.Spec.RateLimit)
 	return p
-}
-
-// brokenLimits fail closed: local ones without a rule, and global ones with a rule that is none, until another policy replaces both.
-func brokenLimits() *v1alpha1.RateLimit {
-	return &v1alpha1.RateLimit{
-		Local: &v1alpha1.LocalRateLimit{}, Global: &v1alpha1.GlobalRateLimit{Rules: []v1alpha1.RateLimitRule{{}}},
-	}
-}
-
-// limitsUnread says that a policy has limits, and that they cannot be read: it guards its targets, and it is not known how.
-func limitsUnread(object *v1alpha1.BackendTrafficPolicy) bool {
-	return slices.Contains(store.UnknownFields(object), "spec.rateLimit")
 }
 
 // convert is what merged settings mean. One that cannot be served is left out; the policy it comes from says so.

@@ -1,9 +1,14 @@
 package pipeline
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/resolve/resolvetest"
 	"github.com/gatewright/gatewright/internal/store"
 )
@@ -115,7 +120,10 @@ func TestAPanicLosesNoLimits(t *testing.T) {
 		{name: "limits that could not be read before", unknownBefore: unread, unknownAfter: unread, wants: "error"},
 		{name: "limits that can be read now", unknownBefore: unread, after: localLimits, wants: "error"},
 		{name: "a rule with a new field", before: localLimits, after: localLimits, unknownAfter: ofRule, wants: "error"},
-		{name: "a rule with a new field as before", before: localLimits, unknownBefore: ofRule, after: localLimits, unknownAfter: ofRule, wants: "error"},
+		{
+			name: "a rule with a new field as before", before: localLimits, unknownBefore: ofRule, after: localLimits, unknownAfter: ofRule,
+			wants: "error",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,4 +146,87 @@ func TestAPanicLosesNoLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOnlyTheLimitsThatAreNotKnownAreClosed: the policy of which limits are not known is older than the one with global limits, which is
+// in force, or says truly why it is not.
+func TestOnlyTheLimitsThatAreNotKnownAreClosed(t *testing.T) {
+	t.Parallel()
+	const globalLimits = "rateLimit: {global: {rules: [{limit: {requests: 5, unit: Hour}}]}}"
+	const loses = "infra/local targets the same Gateway infra/web and takes precedence, being older or first by name; " +
+		"its rateLimit.global is not known"
+	const closing = "so requests are answered with an error"
+	for _, c := range []struct {
+		name, limits, unknown string
+		panics                bool
+		// closed are the settings that are broken, all of the first policy. says is what the second policy says of it, empty for nothing.
+		closed, says string
+	}{
+		{name: "a rule of local limits", limits: localLimits, unknown: "spec.rateLimit.local.rules[0].newer", closed: "rateLimit.local"},
+		{name: "a panic with local limits", limits: localLimits, panics: true, closed: "rateLimit.local"},
+		{
+			name: "a rule of global limits", limits: globalLimits, unknown: "spec.rateLimit.global.rules[0].newer", closed: "rateLimit.global",
+			says: loses,
+		},
+		{
+			name: "a panic with global limits", limits: globalLimits, panics: true, closed: "rateLimit.global",
+			says: loses,
+		},
+		{
+			name: "all limits", unknown: "spec.rateLimit", closed: "rateLimit.local rateLimit.global",
+			says: loses,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			changes := withLimits(t, c.limits, c.unknown)
+			for _, change := range changes {
+				if change.Key == "infra/global" {
+					change.Object.SetCreationTimestamp(metav1.Unix(1, 0))
+				}
+			}
+			p := Offline(changes, WithGlobalRateLimits(true), WithFault(func(at, key string) {
+				if c.panics && at == string(store.BackendTrafficPolicy) && key == "infra/local" {
+					panic("made to")
+				}
+			}))
+			if got := strings.Join(brokenLimitsOf(t, p, "infra/local"), " "); got != c.closed {
+				t.Errorf("%s closes %q, want %q", "infra/local", got, c.closed)
+			}
+			statuses := statusOf(p.graph)
+			closes, _ := json.Marshal(statuses["BackendTrafficPolicy/infra/local"])
+			if !strings.Contains(string(closes), closing) {
+				t.Errorf("the policy does not say that it closes routes: %s", closes)
+			}
+			other, _ := json.Marshal(statuses["BackendTrafficPolicy/infra/global"])
+			if strings.Contains(string(other), "infra/local") != (c.says != "") || !strings.Contains(string(other), c.says) {
+				t.Errorf("the other policy says %s, want %q", other, c.says)
+			}
+		})
+	}
+}
+
+// brokenLimitsOf are the settings that are broken for routes without a hostname. All are of one policy.
+func brokenLimitsOf(t *testing.T, p *Pipeline, policy string) []string {
+	t.Helper()
+	var settings []string
+	for _, id := range p.graph.hosts.Keys(nil) {
+		host, _ := p.graph.hosts.Get(nil, id)
+		if id.Domain != "*" {
+			continue
+		}
+		own := host.PolicyOf(&host.Rules[0])
+		if own.RateLimit != nil && own.RateLimit.Guard == ir.Broken {
+			settings = append(settings, "rateLimit.local")
+		}
+		if own.GlobalRateLimit != nil && own.GlobalRateLimit.Guard == ir.Broken {
+			settings = append(settings, "rateLimit.global")
+		}
+		for _, o := range own.Origins {
+			if slices.Contains(settings, o.Setting) && o.Object.Name.String() != policy {
+				t.Errorf("%s is of %s", o.Setting, o.Object.Name)
+			}
+		}
+	}
+	return settings
 }

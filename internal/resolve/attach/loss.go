@@ -40,8 +40,13 @@ type Loss struct {
 
 // message says which object wins and what to do. single says that the policy has no setting but this one.
 func (l Loss) message(single bool) string {
+	const unknown = "its %s is not known, so requests are answered with an error; see its conditions"
 	switch l.Cause {
 	case Conflicted:
+		if l.Winner.Unknown {
+			return fmt.Sprintf("%s targets the same %s and takes precedence, being older or first by name; "+unknown,
+				l.Winner.Object, l.Target, l.Setting)
+		}
 		if single {
 			return fmt.Sprintf("%s targets the same %s and takes precedence, being older or first by name; remove one of the two",
 				l.Winner.Object, l.Target)
@@ -49,6 +54,9 @@ func (l Loss) message(single bool) string {
 		return fmt.Sprintf("%s sets %s for the same %s and takes precedence, being older or first by name; remove it from one of the two",
 			l.Winner.Object, l.Setting, l.Target)
 	case Overridden:
+		if l.Winner.Unknown {
+			return fmt.Sprintf("%s overrides settings for all of %s; "+unknown, l.Winner.Object, l.Winner.Target, l.Setting)
+		}
 		return fmt.Sprintf("%s overrides %s for all of %s; remove it here, or set the strategy of that policy to %s",
 			l.Winner.Object, l.Setting, l.Winner.Target, Defaults)
 	case NotApplicable:

@@ -45,6 +45,8 @@ type Origin struct {
 	Path string
 	// Overrides says that no more specific policy can change the setting.
 	Overrides bool
+	// Unknown says that the value of the setting is not known, so that it fails closed.
+	Unknown bool
 }
 
 // Origin finds where a setting is from. It is false for a setting that nothing sets.
@@ -66,6 +68,7 @@ type contribution[S any] struct {
 func (c *contribution[S]) origin(setting string) Origin {
 	return Origin{
 		Setting: setting, Object: c.policy.Ref, Target: c.target, Path: "spec." + setting, Overrides: c.policy.Strategy == Overrides,
+		Unknown: slices.Contains(c.policy.Unknown, setting),
 	}
 }
 

@@ -47,6 +47,8 @@ type Policy[S any] struct {
 	// one forbids. So a setting that could not be resolved must be there all the same.
 	Accepted     *refs.Problem
 	ResolvedRefs *refs.Problem
+	// Unknown are the settings that are there, without a value that is known, so that they fail closed.
+	Unknown []string
 	// Serves is the message of a policy that is accepted. Notes are what its author should know besides, each a clause.
 	Serves string
 	Notes  []string

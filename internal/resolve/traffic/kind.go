@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -56,6 +55,8 @@ func at(levels []attach.Level, names []string) []attach.Setting[Spec] {
 	return settings
 }
 
+const serves = "the settings apply to the requests and backends of the targets"
+
 // resolve resolves the BackendTrafficPolicy of that key.
 func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Spec] {
 	object, ok := objects.BackendTrafficPolicies.Get(v, key)
@@ -63,7 +64,7 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 		return attach.Policy[Spec]{}
 	}
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
-	p.Spec, p.Serves = object.Spec, "the settings apply to the requests and backends of the targets"
+	p.Spec, p.Serves = object.Spec, serves
 	p.Spec.PolicyTargets = v1alpha1.PolicyTargets{}
 	if len(p.Spec.Compressor) == 0 {
 		p.Spec.Compressor = p.Spec.Compression
@@ -80,26 +81,30 @@ func resolve(v *store.View, objects *store.Objects, key string) attach.Policy[Sp
 	unknown := unknownLimits(object)
 	c.Accept(unknown.problem())
 	p.Spec.RateLimit = unknown.broken(p.Spec.RateLimit)
+	p.Unknown = unknown.settings()
 	if len(c.Problems) > 0 && p.Accepted == nil {
 		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: strings.Join(c.Problems, "; ")}
 	}
 	return p
 }
 
-// broken is a policy whose resolution panicked: what it was last. If its limits were others then, are not known now, or there is no last
-// one, no request of its targets passes. Its other settings guard nothing.
+// broken is a policy whose resolution panicked: what it was last. Limits that were others then, or are not known, fail closed. Its other
+// settings guard nothing.
 func broken(v *store.View, objects *store.Objects, key string, last attach.Policy[Spec]) attach.Policy[Spec] {
 	object, ok := objects.BackendTrafficPolicies.Get(v, key)
 	if !ok {
 		return last
 	}
 	p := inherit.New(v, objects, &kind, object, &object.Spec.PolicyTargets)
-	p.Spec, p.Serves = last.Spec, last.Serves
-	closed := unknownLimits(object)
-	if limits := object.Spec.RateLimit; limits != nil && !reflect.DeepEqual(limits, last.Spec.RateLimit) {
-		closed = limitKinds{local: true, global: true}
+	p.Spec, p.Serves = last.Spec, serves
+	closed := changedLimits(object, last.Spec.RateLimit)
+	p.Spec.RateLimit, p.Unknown = closed.broken(last.Spec.RateLimit), closed.settings()
+	if p.Accepted == nil {
+		p.Accepted = last.Accepted
 	}
-	p.Spec.RateLimit = closed.broken(last.Spec.RateLimit)
+	if problem := closed.problem(); problem != "" && p.Accepted == nil {
+		p.Accepted = &refs.Problem{Reason: string(gwv1.PolicyReasonInvalid), Message: problem}
+	}
 	return p
 }
 

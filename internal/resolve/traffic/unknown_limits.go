@@ -1,9 +1,11 @@
 package traffic
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/gatewright/gatewright/api/v1alpha1"
+	"github.com/gatewright/gatewright/internal/resolve/values"
 	"github.com/gatewright/gatewright/internal/store"
 )
 
@@ -51,13 +53,31 @@ func (k limitKinds) broken(limits *v1alpha1.RateLimit) *v1alpha1.RateLimit {
 	return &closed
 }
 
+// changedLimits are the limits of a policy that are not those that it had last, or are not known.
+func changedLimits(object *v1alpha1.BackendTrafficPolicy, last *v1alpha1.RateLimit) limitKinds {
+	now, before, changed := values.Or(object.Spec.RateLimit), values.Or(last), unknownLimits(object)
+	changed.local = changed.local || now.Local != nil && !reflect.DeepEqual(now.Local, before.Local)
+	changed.global = changed.global || now.Global != nil && !reflect.DeepEqual(now.Global, before.Global)
+	return changed
+}
+
+// settings are the names of the settings.
+func (k limitKinds) settings() []string {
+	var names []string
+	if k.local {
+		names = append(names, "rateLimit.local")
+	}
+	if k.global {
+		names = append(names, "rateLimit.global")
+	}
+	return names
+}
+
 // problem says what becomes of requests, empty for no limits.
 func (k limitKinds) problem() string {
-	field := map[limitKinds]string{
-		{local: true}: "rateLimit.local", {global: true}: "rateLimit.global", {local: true, global: true}: "rateLimit",
-	}[k]
-	if field == "" {
+	names := k.settings()
+	if len(names) == 0 {
 		return ""
 	}
-	return field + " is not known as a whole, so requests are answered with an error"
+	return strings.Join(names, " and ") + ": what is set is not known as a whole, so requests are answered with an error"
 }

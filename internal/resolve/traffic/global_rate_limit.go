@@ -56,11 +56,12 @@ func globalRateLimit(v *store.View, objects *store.Objects, key string, g *v1alp
 	l.Backend = ir.Backend{
 		Object: ir.Name{Namespace: objects.System, Name: ir.RateLimitServiceName}, Port: rateLimitPort, Protocol: ir.BackendHTTP2,
 	}
-	c := newConverter(objects)
+	c, broken := newConverter(objects), false
 	for i := range g.Rules {
 		rule := &g.Rules[i]
 		base, ok := c.rateRule(fmt.Sprintf("rateLimit.global.rules[%d].", i), rule)
 		if !ok {
+			broken = broken || !l.FailOpen && !values.IsTrue(rule.ShadowMode)
 			continue
 		}
 		r := ir.GlobalRateRule{RateRule: base, Shared: values.IsTrue(rule.Shared)}
@@ -71,7 +72,10 @@ func globalRateLimit(v *store.View, objects *store.Objects, key string, g *v1alp
 	}
 	identify(l.Rules)
 	switch {
-	case len(c.Problems) > 0 && !l.FailOpen:
+	case len(g.Rules) == 0:
+		l.Guard = ir.Broken
+		return l, []string{"rateLimit.global: requests are answered with an error, because there is no rule; add one, or remove rateLimit.global"}
+	case broken:
 		l.Guard, l.Rules = ir.Broken, nil
 		return l, append(c.Problems, "rateLimit.global: requests are answered with an error, because a rule cannot be served")
 	case len(l.Rules) == 0:

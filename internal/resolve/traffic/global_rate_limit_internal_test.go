@@ -102,23 +102,50 @@ func TestAPathWithAQueryIsAProblem(t *testing.T) {
 	}
 }
 
-// TestALocalLimitThatCannotBeServedFailsClosed: one rule that is none closes all, and no rule at all does so too.
-func TestALocalLimitThatCannotBeServedFailsClosed(t *testing.T) {
+// TestLimitsThatCannotBeServedFailClosed: one rule that is none closes all, and so does no rule at all. A rule that never guards does not:
+// a local limit without clientSelectors has no shadow mode.
+func TestLimitsThatCannotBeServedFailClosed(t *testing.T) {
 	t.Parallel()
-	good := v1alpha1.RateLimitRule{Limit: v1alpha1.RateLimitValue{Requests: 1, Unit: "Hour"}}
-	for _, l := range []struct {
-		rules    []v1alpha1.RateLimitRule
+	limit := v1alpha1.RateLimitValue{Requests: 1, Unit: "Hour"}
+	good, none := v1alpha1.RateLimitRule{Limit: limit}, v1alpha1.RateLimitRule{}
+	ofHeader := []v1alpha1.RateLimitSelector{{Headers: []v1alpha1.RateLimitMatch{{Name: "a", Value: new("b")}}}}
+	shadow := v1alpha1.RateLimitRule{ShadowMode: new(true), ClientSelectors: ofHeader}
+	shadowOfAll := v1alpha1.RateLimitRule{ShadowMode: new(true)}
+	type result struct {
 		guard    ir.Guard
+		rules    int
 		problems int
+	}
+	for name, c := range map[string]struct {
+		rules         []v1alpha1.RateLimitRule
+		local, global result
 	}{
-		{rules: []v1alpha1.RateLimitRule{good}, guard: ir.Enforced},
-		{rules: []v1alpha1.RateLimitRule{good, {}}, guard: ir.Broken, problems: 2},
-		{guard: ir.Broken},
+		"a limit":                            {[]v1alpha1.RateLimitRule{good}, result{rules: 1}, result{rules: 1}},
+		"a limit, and one that is none":      {[]v1alpha1.RateLimitRule{good, none}, result{ir.Broken, 0, 2}, result{ir.Broken, 0, 2}},
+		"no rule":                            {nil, result{ir.Broken, 0, 1}, result{ir.Broken, 0, 1}},
+		"a limit, and a shadow that is none": {[]v1alpha1.RateLimitRule{good, shadow}, result{ir.Enforced, 1, 1}, result{ir.Enforced, 1, 1}},
+		"a shadow that is none":              {[]v1alpha1.RateLimitRule{shadow}, result{ir.Off, 0, 1}, result{ir.Off, 0, 1}},
+		"a shadow for all requests":          {[]v1alpha1.RateLimitRule{shadowOfAll}, result{ir.Broken, 0, 2}, result{ir.Off, 0, 1}},
+		"a shadow and a limit that are none": {[]v1alpha1.RateLimitRule{shadow, none}, result{ir.Broken, 0, 3}, result{ir.Broken, 0, 3}},
 	} {
-		c := newConverter(&store.Objects{})
-		p := c.rateLimit(&v1alpha1.LocalRateLimit{Rules: l.rules})
-		if p == nil || p.Guard != l.guard || len(c.Problems) != l.problems {
-			t.Errorf("of %d rules, limits are %+v, problems %q", len(l.rules), p, c.Problems)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			converter := newConverter(&store.Objects{})
+			local := result{guard: ir.Off}
+			if l := converter.rateLimit(&v1alpha1.LocalRateLimit{Rules: c.rules}); l != nil {
+				local.guard, local.rules = l.Guard, len(l.Rules)
+			}
+			local.problems = len(converter.Problems)
+			objects := store.NewObjects(store.New())
+			objects.GlobalRateLimits = true
+			l, problems := globalRateLimit(nil, objects, "a/p", &v1alpha1.GlobalRateLimit{Rules: c.rules})
+			global := result{guard: ir.Off, problems: len(problems)}
+			if l != nil {
+				global.guard, global.rules = l.Guard, len(l.Rules)
+			}
+			if local != c.local || global != c.global {
+				t.Errorf("local %+v %q, want %+v; global %+v %q, want %+v", local, converter.Problems, c.local, global, problems, c.global)
+			}
+		})
 	}
 }

@@ -18,21 +18,25 @@ import (
 var units = map[string]time.Duration{"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour, "Day": 24 * time.Hour}
 
 func (c *converter) rateLimit(l *v1alpha1.LocalRateLimit) *ir.LocalRateLimit {
-	own := newConverter(c.objects)
-	p := &ir.LocalRateLimit{}
+	p, broken := &ir.LocalRateLimit{}, false
 	for i := range l.Rules {
-		if r, ok := own.rateRule(fmt.Sprintf("rateLimit.local.rules[%d].", i), &l.Rules[i]); ok {
+		rule := &l.Rules[i]
+		r, ok := c.rateRule(fmt.Sprintf("rateLimit.local.rules[%d].", i), rule)
+		if ok {
 			p.Rules = append(p.Rules, r)
 		}
+		// The rule without clientSelectors has no shadow mode.
+		shadow := values.IsTrue(rule.ShadowMode) && len(rule.ClientSelectors) > 0
+		broken = broken || !ok && !shadow
 	}
-	if len(own.Problems) > 0 {
-		own.Fail("rateLimit.local: requests are answered with an error, because a rule cannot be served")
-	}
-	c.Problems = append(c.Problems, own.Problems...)
-	if len(own.Problems) > 0 || len(l.Rules) == 0 {
+	switch {
+	case len(l.Rules) == 0:
+		c.Fail("rateLimit.local: requests are answered with an error, because there is no rule; add one, or remove rateLimit.local")
 		return &ir.LocalRateLimit{Guard: ir.Broken}
-	}
-	if len(p.Rules) == 0 {
+	case broken:
+		c.Fail("rateLimit.local: requests are answered with an error, because a rule cannot be served")
+		return &ir.LocalRateLimit{Guard: ir.Broken}
+	case len(p.Rules) == 0:
 		return nil
 	}
 	return p

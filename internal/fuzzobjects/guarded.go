@@ -2,6 +2,7 @@ package fuzzobjects
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,11 +129,60 @@ func (w Generator) guardedListener(name string, hostname gwv1.Hostname, protocol
 	}
 	l.AllowedRoutes = &gwv1.AllowedRoutes{Namespaces: &gwv1.RouteNamespaces{From: new(gwv1.NamespacesFromAll)}}
 	if w.coin() {
-		l.Filters = &gwv1.ListenerFilters{Requests: []gwv1.ListenerFilter{{
-			Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: w.AskServer().ExternalAuth,
-		}}}
+		l.Filters = w.listenerFilters(1)
 	}
 	return l
+}
+
+func (w Generator) listenerFilters(count int) *gwv1.ListenerFilters {
+	filters := &gwv1.ListenerFilters{}
+	for range count {
+		ask := gwv1.ListenerFilter{Type: gwv1.ListenerFilterExternalAuth, ExternalAuth: w.AskServer().ExternalAuth}
+		filters.Requests = append(filters.Requests, ask)
+	}
+	return filters
+}
+
+// Refilter has a listener of [Generator.Guarded] ask other servers, or perhaps the same, if possible one that asks some already. It returns
+// the changed object, and the ID of the listener at the Gateway.
+func (w Generator) Refilter(objects []store.Change) (change store.Change, listener string) {
+	kind := store.Gateway
+	if slices.ContainsFunc(objects, func(c store.Change) bool { return c.Kind == store.ListenerSet }) && w.IntN(3) == 0 {
+		kind = store.ListenerSet
+	}
+	change = objects[w.choose(objects, kind)]
+	original, _ := change.Object.(store.Object)
+	switch o := original.DeepCopyObject().(type) {
+	case *gwv1.Gateway:
+		l := &o.Spec.Listeners[w.asking(len(o.Spec.Listeners), func(i int) bool { return o.Spec.Listeners[i].Filters != nil })]
+		l.Filters, listener, change.Object = w.otherFilters(l.Filters), string(l.Name), o
+	case *gwv1.ListenerSet:
+		l := &o.Spec.Listeners[w.asking(len(o.Spec.Listeners), func(i int) bool { return o.Spec.Listeners[i].Filters != nil })]
+		l.Filters, listener, change.Object = w.otherFilters(l.Filters), change.Key+"/"+string(l.Name), o
+	}
+	return change, listener
+}
+
+// asking chooses a listener that asks a server, and any if none does.
+func (w Generator) asking(count int, asks func(i int) bool) int {
+	var all, some []int
+	for i := range count {
+		if all = append(all, i); asks(i) {
+			some = append(some, i)
+		}
+	}
+	if len(some) > 0 {
+		all = some
+	}
+	return pick(w, all...)
+}
+
+// otherFilters asks as many servers as before, or one more.
+func (w Generator) otherFilters(before *gwv1.ListenerFilters) *gwv1.ListenerFilters {
+	if before == nil {
+		return w.listenerFilters(1)
+	}
+	return w.listenerFilters(len(before.Requests) + w.IntN(3)/2)
 }
 
 // AskServer is a filter that asks one of [AuthServers].

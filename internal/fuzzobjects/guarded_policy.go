@@ -64,6 +64,14 @@ func (w Generator) guardedTarget() (namespace string, ref gwv1.LocalPolicyTarget
 	return namespace, ref
 }
 
+// GatewayPolicy is one more policy on the Gateway of [Generator.Guarded].
+func (w Generator) GatewayPolicy() *v1alpha1.SecurityPolicy {
+	p := w.guardingPolicy(0)
+	p.ObjectMeta = w.meta("infra", "more")
+	p.Spec.TargetRefs[0].Kind, p.Spec.TargetRefs[0].Name = "Gateway", "one"
+	return p
+}
+
 func (w Generator) guardingPolicy(i int) *v1alpha1.SecurityPolicy {
 	namespace, ref := w.guardedTarget()
 	p := &v1alpha1.SecurityPolicy{ObjectMeta: w.meta(namespace, fmt.Sprintf("p%d", i))}

@@ -61,13 +61,7 @@ func (g *graph) closedApart(v *store.View, at quarantine.GroupHost) apartHost {
 // insteadOf is a host with the substitutes of its routes, or with its rules as a list. It returns false if there is neither.
 func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.ApartSubstitute) (ir.VirtualHost, bool) {
 	in := g.hostInputs
-	in.Instead = substitute.Routes(id.Table.Gateway, func(key string) route.Resolved {
-		r, _ := g.routes.Get(v, key)
-		return r
-	}, func(key string) quarantine.RouteSubstitutes {
-		substitutes, _ := g.substitutes.Routes.Get(v, key)
-		return substitutes
-	})
+	in.Instead = g.routesApart(v, id.Table.Gateway, substitute)
 	if len(in.Instead) == 0 && !substitute.Flat() {
 		return ir.VirtualHost{}, false
 	}
@@ -75,6 +69,17 @@ func (g *graph) insteadOf(v *store.View, id ir.HostID, substitute quarantine.Apa
 	flat, _ := g.substitutes.FlatHosts.Get(v, id)
 	host.Flat = flat || substitute.Flat()
 	return host, true
+}
+
+// routesApart are what the proxies of a Gateway that reject routes get instead of them.
+func (g *graph) routesApart(v *store.View, gateway string, substitute quarantine.ApartSubstitute) map[string]route.Resolved {
+	return substitute.Routes(gateway, func(key string) route.Resolved {
+		r, _ := g.routes.Get(v, key)
+		return r
+	}, func(key string) quarantine.RouteSubstitutes {
+		substitutes, _ := g.substitutes.Routes.Get(v, key)
+		return substitutes
+	})
 }
 
 // besideOf are the routes that answer errors in a host which some proxies get, because of the substitutes of others.

@@ -13,7 +13,6 @@ import (
 	"github.com/gatewright/gatewright/internal/fuzzobjects"
 	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/store"
-	"github.com/gatewright/gatewright/internal/xds"
 )
 
 // damage is what happens to one set of objects.
@@ -34,7 +33,10 @@ var damages = map[string]func(*damage) (before, after view){
 	"panic":                      (*damage).panic,
 	"panic anywhere":             (*damage).panicAnywhere,
 	"panic later":                (*damage).panicLater,
-	"reject by a proxy":          (*damage).reject,
+	"reject a route":             func(d *damage) (before, after view) { return d.rejectRoute(false) },
+	"reject a route apart":       func(d *damage) (before, after view) { return d.rejectRoute(true) },
+	"reject filters":             func(d *damage) (before, after view) { return d.rejectFilters(false) },
+	"reject filters apart":       func(d *damage) (before, after view) { return d.rejectFilters(true) },
 }
 
 // guardOptions have everything served that guards.
@@ -207,51 +209,4 @@ func (d *damage) newVersion() []store.Change {
 		d.what += ", beside other passwords"
 	}
 	return append(changes, store.Change{Kind: store.HTTPRoute, Key: key, Object: fresh})
-}
-
-// reject has proxies reject a new version of a route, and what is served instead of it, up to four times.
-func (d *damage) reject() (before, after view) {
-	l := &recorder{live: true, offers: map[string][]byte{}}
-	out := discardAll()
-	out.Statuses, out.Convergence, out.Peers = l, l, l
-	p := New(out, prometheus.NewRegistry(), guardOptions()...)
-	for _, c := range d.objects {
-		p.Put(c)
-	}
-	p.Start()
-	changes := d.newVersion()
-	for _, c := range changes {
-		p.Put(c)
-	}
-	key := store.KindKey(store.HTTPRoute, changes[len(changes)-1].Key)
-	p.config.step()
-	before = viewOf(p)
-	l.live = false
-	times := 1 + d.IntN(4)
-	for range times {
-		rejectRoute(p, key)
-		p.config.step()
-	}
-	d.what += fmt.Sprintf(", %d times", times)
-	after = viewOf(p)
-	live := viewOf(d.compute(append(slices.Clone(d.objects), changes[:len(changes)-1]...)))
-	after.live, after.earlier = &live, key
-	return before, after
-}
-
-// rejectRoute has a proxy reject the rules of a route wherever they are.
-func rejectRoute(p *Pipeline, key string) {
-	for _, id := range p.graph.hosts.Keys(nil) {
-		host, _ := p.graph.hosts.Get(nil, id)
-		nack := xds.NACK{Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain, Reason: "no such thing"}
-		for _, rule := range host.Rules {
-			if strings.HasPrefix(rule.Name, key+"/") {
-				nack.Routes = append(nack.Routes, rule.Name)
-			}
-		}
-		if current, _ := p.graph.virtualHosts.Get(nil, id); len(nack.Routes) > 0 {
-			nack.Version = version(current.resource)
-			p.NACKed(xds.Identity{Group: ownGroup(id.Table.Gateway)}, nack)
-		}
-	}
 }

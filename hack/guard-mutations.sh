@@ -38,6 +38,11 @@ mutate unreadable-policy 'a policy that cannot be read is not there' \
 	internal/resolve/security/resolve.go 's/(if reason := store\.Unreadable\(object\); reason != "" \{\n)/$1\t\treturn Policy{}\n/'
 mutate earlier-version 'what proxies reject is replaced by an earlier version without its guard' \
 	internal/resolve/route/instead.go 's/r\.SameRules\(refused\) \|\| !r\.guardsLike\(refused\)/r.SameRules(refused)/'
+mutate earlier-filters 'filters of a listener that proxies reject are replaced by those that it had at first' \
+	internal/pipeline/quarantine.go 's/(\/\/ listenersServed)/type asked struct {\n\tg *graph\n\tid ir.ListenerID\n}\n
+		var first = map[asked][]ir.ListenerFilter{}\n\n$1/; s/(if entry, ok := g\.substitutes\.Filters)/at := asked{g, ir.ListenerID{
+			Gateway: table.Gateway, Listener: l.ID}}\n\t\tif first[at] == nil {\n\t\t\tfirst[at] = l.Filters\n\t\t}\n\t\t$1/;
+		s/entry\.Apply\(l\.Filters\)/first[at]/; s/entry, ok := g\.sub/_, ok := g.sub/'
 mutate old-password 'after a panic, an earlier version of a route is served that takes a password which is revoked' \
 	internal/ir/replicas.go 's/sum, value, withSecrets/sum, value, json.DefaultOptionsV1()/'
 mutate broken-setting 'a setting of a policy whose Secret is missing counts as turned off' \

@@ -283,7 +283,6 @@ func (g *graph) backends() backendSources {
 		names: []store.SourceOf[ir.Backend]{g.byBackend}, byUser: []store.SourceOf[ir.GatewayBackend]{g.byGatewayBackend},
 	}
 	addBackends(&all, g.gateways, "gateway", gateway.Resolved.Needs)
-	addBackends(&all, g.substitutes.Filters.Table, "quarantined filters", quarantine.FilterSubstitute.Needs)
 	addBackends(&all, g.inherited.listeners.Table, "listener policies", (*inherit.Layer).Needs)
 	addBackends(&all, g.tracing, "tracing", func(t *ir.Tracing) *ir.Needs { return ir.NeedsOf(t) })
 	return all

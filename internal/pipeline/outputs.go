@@ -74,7 +74,6 @@ func (g *graph) collectChanges() {
 	g.routes.CollectChanges()
 	g.routes.CollectReplaced()
 	g.routeStatus.CollectChanges()
-	g.tableListeners.CollectReplaced()
 	g.gatewayStatus.CollectChanges()
 	g.setStatus.CollectChanges()
 	for _, policies := range g.policyOutcomes {

@@ -2,7 +2,6 @@ package quarantine
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -34,17 +33,6 @@ func (q *Quarantine) Remember() {
 			case !replaced && (q.convergence.Live(kind, name, gateway) || q.tables.reportedLive(kind, name, gateway,
 				generation) || known && reported == generation):
 				q.lastGood[p] = before.Part(gateway)
-			}
-		}
-	}
-	for table, before := range q.tables.Listeners.TakeReplaced() {
-		gateway := ir.ParseTableID(table).Gateway
-		if !q.convergence.Live(store.Gateway, gateway, gateway) {
-			continue
-		}
-		for _, l := range before {
-			if id := (ir.ListenerID{Gateway: gateway, Listener: l.ID}); q.filters[id] == nil {
-				q.lastGoodFilters[id] = l.Filters
 			}
 		}
 	}
@@ -125,7 +113,7 @@ func (q *Quarantine) live(p place) bool {
 
 // ForgetGood forgets the versions whose successors are live. It is called before a step.
 func (q *Quarantine) ForgetGood() {
-	if len(q.lastGood)+len(q.lastGoodFilters)+len(q.waitUntil)+len(q.reported) == 0 {
+	if len(q.lastGood)+len(q.waitUntil)+len(q.reported) == 0 {
 		return
 	}
 	maps.DeleteFunc(q.lastGood, func(p place, _ route.Resolved) bool { return q.gone(p) || q.live(p) })
@@ -133,9 +121,6 @@ func (q *Quarantine) ForgetGood() {
 	maps.DeleteFunc(q.reported, func(p place, generation int64) bool {
 		current, _ := q.tables.Routes.Get(nil, p.route)
 		return current.Outcome.Generation != generation || q.gone(p) || q.live(p)
-	})
-	maps.DeleteFunc(q.lastGoodFilters, func(id ir.ListenerID, _ []ir.ListenerFilter) bool {
-		return q.filters[id] == nil && (q.convergence.Live(store.Gateway, id.Gateway, id.Gateway) || !q.tables.Gateways.Has(id.Gateway))
 	})
 	if len(q.lastGood) == 0 {
 		// A map never gets smaller, and going through an empty one costs what it once held.
@@ -188,7 +173,7 @@ func (q *Quarantine) releaseRoutes() (retried bool) {
 func (q *Quarantine) releaseFilters() (retried bool) {
 	for key, entry := range q.filters {
 		corrected := q.corrected(key.Gateway, entry.causes)
-		if corrected || !slices.EqualFunc(q.tables.filtersOf(key), entry.rejected, sameFilter) {
+		if corrected || !entry.replaces(q.tables.filtersOf(key)) {
 			retried = retried || corrected
 			delete(q.filters, key)
 			q.tables.Substitutes.Filters.Delete(key)
@@ -214,23 +199,3 @@ func (t Tables) filtersOf(id ir.ListenerID) []ir.ListenerFilter {
 	}
 	return r.Listeners[i].Filters
 }
-
-// replacesFilters reports whether earlier filters may be served instead of rejected ones. Each rejected filter needs one of its type in its
-// place: with fewer, requests would pass without a check that was asked for, and there is no place for more. The grant for a backend in
-// another namespace is known only if the rejected filters use that backend too.
-func replacesFilters(listener ir.ListenerID, good, rejected []ir.ListenerFilter) bool {
-	if slices.EqualFunc(good, rejected, sameFilter) || !slices.EqualFunc(good, rejected, sameType) {
-		return false
-	}
-	return !slices.ContainsFunc(good, func(f ir.ListenerFilter) bool {
-		server := f.Backend()
-		asked := slices.ContainsFunc(rejected, func(r ir.ListenerFilter) bool { return r.Backend() == server })
-		return server.IsZero() || !asked && server.Object.Namespace != listener.Namespace()
-	})
-}
-
-func sameType(a, b ir.ListenerFilter) bool {
-	return (a.Auth != nil) == (b.Auth != nil) && (a.ExtProc != nil) == (b.ExtProc != nil)
-}
-
-func sameFilter(a, b ir.ListenerFilter) bool { return reflect.DeepEqual(a, b) }

@@ -30,11 +30,9 @@ func (q *Quarantine) Notices(add func(Notice)) {
 	q.noticeHosts(add)
 	q.noticeApart(add)
 	for id, entry := range q.filters {
-		instead := "requests are answered 500 until they change"
-		if entry.good {
-			instead = "those from before are served until they change"
-		}
-		message := fmt.Sprintf("a proxy of Gateway %s rejected (NACK) the filters of the listener: %s; %s", id.Gateway, entry.reason, instead)
+		message := fmt.Sprintf(
+			"a proxy of Gateway %s rejected (NACK) the filters of the listener: %s; requests are answered 500 until they change",
+			id.Gateway, entry.reason)
 		resolved, _ := q.tables.Gateways.Get(nil, id.Gateway)
 		for owner, listeners := range resolved.Owners(func(l gateway.Listener) bool { return l.ID == id.Listener }) {
 			add(Notice{Kind: owner.Kind, Key: owner.Key, Gateway: id.Gateway, Listeners: listeners, Message: message})

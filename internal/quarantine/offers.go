@@ -150,14 +150,7 @@ func (q *Quarantine) Offer() {
 		q.publish(p.offerKey(), digestOf(entry.rejected.Rules), content)
 	}
 	for key, entry := range q.filters {
-		content := offerContent{Reason: entry.reason, Causes: entry.causes}
-		switch {
-		case entry.good:
-			content.Good, _ = ir.EncodeForReplicas(entry.instead)
-		case entry.closed:
-			content.Floor = closed
-		}
-		q.publish(filtersKey(key), digestOf(entry.rejected), content)
+		q.publish(filtersKey(key), digestOf(entry.rejected), offerContent{Floor: closed, Reason: entry.reason, Causes: entry.causes})
 	}
 	q.offerHosts()
 }
@@ -307,27 +300,12 @@ func (q *Quarantine) adoptFilters(listener ir.ListenerID, o Offer) bool {
 	if len(rejected) == 0 || digestOf(rejected) != o.rejected || q.corrected(listener.Gateway, o.content.Causes) {
 		return false
 	}
-	entry, changed := q.filters[listener], false
-	if entry == nil {
-		q.quarantineFilters(listener, rejected, o.content.Reason, nil)
-		entry, changed = q.filters[listener], true
+	if entry := q.filters[listener]; entry != nil {
+		entry.causes = entry.causes.with(o.content.Causes)
+		return false
 	}
-	entry.causes = entry.causes.with(o.content.Causes)
-	own, _ := ir.EncodeForReplicas(entry.instead)
-	var theirs []ir.ListenerFilter
-	switch {
-	case entry.closed:
-	case o.content.Floor == closed:
-		entry.instead, entry.good, entry.closed, changed = []ir.ListenerFilter{{}}, false, true, true
-	case ir.DecodeFromReplica(o.content.Good, &theirs) == nil && replacesFilters(listener, theirs,
-		rejected) && (!entry.good || bytes.Compare(o.content.Good, own) > 0):
-		entry.instead, entry.good, changed = theirs, true, true
-		q.lastGoodFilters[listener] = theirs
-	}
-	if changed {
-		q.tables.Substitutes.Filters.Set(listener, *entry)
-	}
-	return changed
+	q.quarantineFilters(listener, rejected, o.content.Reason, o.content.Causes)
+	return true
 }
 
 // OfferWait is how long a replica that does not know what was good waits for another one to say. Proxies go on with what they have

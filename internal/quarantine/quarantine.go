@@ -22,16 +22,15 @@ const (
 	maxQuarantined = 256
 )
 
-// Quarantine serves the last known good version of what proxies reject. Stages read it from [Substitutes], for routes and for filters of
-// listeners at the Gateway whose proxies reject them. For clusters, listeners and secrets the xDS server serves the last good version
-// itself. It reports the objects at fault.
+// Quarantine has something else served instead of what proxies reject. Stages read it from [Substitutes]: for routes the last known good
+// version, or errors, at the Gateway whose proxies reject them, and errors for filters of listeners. For clusters, listeners and secrets
+// the xDS server serves the last good version itself. It reports the objects at fault.
 type Quarantine struct {
 	tables      Tables
 	convergence Convergence
 	peers       Peers
-	// lastGood is the last live version of a route while a newer one is not acknowledged, lastGoodFilters the same for listeners.
-	lastGood        map[place]route.Resolved
-	lastGoodFilters map[ir.ListenerID][]ir.ListenerFilter
+	// lastGood is the last live version of a route while a newer one is not acknowledged.
+	lastGood map[place]route.Resolved
 	// routes are those in quarantine. byRoute has them by route and Gateway, and counts is their number at each Gateway: those that are
 	// apart do not take the place of others.
 	routes  map[place]*routeEntry
@@ -79,9 +78,8 @@ type Convergence interface {
 func New(tables Tables, convergence Convergence, peers Peers, again func()) *Quarantine {
 	return &Quarantine{
 		tables: tables, convergence: convergence, peers: peers, again: again,
-		lastGood: map[place]route.Resolved{}, lastGoodFilters: map[ir.ListenerID][]ir.ListenerFilter{},
-		routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{}, counts: map[quota]int{},
-		filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
+		lastGood: map[place]route.Resolved{}, routes: map[place]*routeEntry{}, byRoute: map[string]map[string]*routeEntry{},
+		counts: map[quota]int{}, filters: map[ir.ListenerID]*FilterSubstitute{}, resources: map[NACK]Report{},
 		apart: map[GroupHost]*apartEntry{}, introduced: map[xds.GroupID][]introduction{},
 		hosts: map[ir.HostID]*hostEntry{}, unreplaced: map[ir.HostID]*hostEntry{},
 		offers: map[OfferID]Offer{}, delayed: map[NACK]Report{}, waitUntil: map[place]time.Time{}, reported: map[place]int64{},
@@ -217,7 +215,8 @@ func (q *Quarantine) hasTree(id ir.HostID) bool {
 	return !flat && routetranslate.HasTree(host)
 }
 
-// rejectFilters puts the filters of a listener in quarantine. If no good ones are known, requests are answered 500.
+// rejectFilters puts the filters of a listener in quarantine: requests are answered 500. All that a filter says is about how it guards, so
+// earlier filters that are others would guard otherwise.
 func (q *Quarantine) rejectFilters(r NACK, reason string) {
 	table := ir.ParseTableID(r.Table)
 	listeners, _ := q.tables.Listeners.Get(nil, table)
@@ -227,23 +226,15 @@ func (q *Quarantine) rejectFilters(r NACK, reason string) {
 	}
 	listener := ir.ListenerID{Gateway: table.Gateway, Listener: owner.ID}
 	wanted, known := q.tables.filtersOf(listener), q.filters[listener]
-	switch {
-	case known == nil && len(wanted) == 0:
+	if len(wanted) == 0 || known != nil && known.replaces(wanted) {
 		// The cause is a policy above the routes, and the host is closed.
-	case known == nil || !slices.EqualFunc(known.rejected, wanted, sameFilter):
-		q.quarantineFilters(listener, wanted, reason, causesOf(r))
-	case slices.EqualFunc(known.instead, owner.Filters, sameFilter):
-		// Proxies reject the substitute too.
-		known.instead, known.good, known.closed, known.causes = []ir.ListenerFilter{{}}, false, true, known.causes.with(causesOf(r))
-		q.tables.Substitutes.Filters.Set(listener, *known)
+		return
 	}
+	q.quarantineFilters(listener, wanted, reason, causesOf(r))
 }
 
 func (q *Quarantine) quarantineFilters(listener ir.ListenerID, rejected []ir.ListenerFilter, reason string, because causes) {
-	entry := &FilterSubstitute{rejected: rejected, instead: []ir.ListenerFilter{{}}, reason: reason, causes: because}
-	if good, known := q.lastGoodFilters[listener]; known && replacesFilters(listener, good, rejected) {
-		entry.instead, entry.good = good, true
-	}
+	entry := &FilterSubstitute{rejected: rejected, reason: reason, causes: because}
 	q.filters[listener] = entry
 	q.tables.Substitutes.Filters.Set(listener, *entry)
 }

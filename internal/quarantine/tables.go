@@ -1,6 +1,7 @@
 package quarantine
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/gatewright/gatewright/internal/ir"
@@ -14,8 +15,9 @@ import (
 type Tables struct {
 	Objects  *store.Objects
 	Gateways *store.Table[gateway.Resolved]
-	// Routes and Listeners have to collect what is replaced. Listeners are those of each route table.
-	Routes    *store.Table[route.Resolved]
+	// Routes has to collect what is replaced.
+	Routes *store.Table[route.Resolved]
+	// Listeners are those of each route table.
 	Listeners *store.TableOf[ir.TableID, []gateway.ParentListener]
 	Hosts     *store.TableOf[ir.HostID, ir.VirtualHost]
 	// HostVersion returns the version of the resource of a virtual host, empty if there is none. ClosedVersion returns that of one that
@@ -62,13 +64,11 @@ func NewSubstitutes(s *store.Store) Substitutes {
 	}
 }
 
-// FilterSubstitute is what proxies serve instead of the filters of a listener that they reject.
+// FilterSubstitute has proxies answer 500 instead of asking the filters of a listener that they reject.
 type FilterSubstitute struct {
-	rejected, instead []ir.ListenerFilter
-	// good is set if instead is the last good version, closed if proxies reject that too.
-	good, closed bool
-	reason       string
-	causes       causes
+	rejected []ir.ListenerFilter
+	reason   string
+	causes   causes
 }
 
 // RouteSubstitutes are what proxies serve instead of a route, by Gateway. They apply while the route has the rules that were rejected;
@@ -88,19 +88,15 @@ func (s RouteSubstitutes) Apply(r route.Resolved) route.Resolved {
 	return r
 }
 
-// Apply returns the filters to serve: the substitute if these are the rejected ones.
+// Apply returns the filters to serve: one that answers 500 if these are the rejected ones.
 func (f FilterSubstitute) Apply(filters []ir.ListenerFilter) []ir.ListenerFilter {
-	if slices.EqualFunc(filters, f.rejected, sameFilter) {
-		return f.instead
+	if f.replaces(filters) {
+		return []ir.ListenerFilter{{}}
 	}
 	return filters
 }
 
-// Needs returns what proxies need for the substitute.
-func (f FilterSubstitute) Needs() *ir.Needs {
-	needs := &ir.Needs{}
-	for i := range f.instead {
-		needs.Add(&f.instead[i])
-	}
-	return needs
+// replaces reports whether these filters are the rejected ones.
+func (f FilterSubstitute) replaces(filters []ir.ListenerFilter) bool {
+	return reflect.DeepEqual(filters, f.rejected)
 }

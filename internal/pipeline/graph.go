@@ -243,8 +243,8 @@ func (g *graph) addPortStage(byPort *store.IndexOf[ir.PortID, gateway.Resolved],
 					if quic {
 						port.Protocol = ir.HTTPS
 					}
-					port = route.Port(v, g.routes, byListener, id.Gateway, port)
-					port = g.markExtensions(markByHost(r.Gateway.Fleet.Delivery, g.withClientSettings(v, id.Gateway, port)))
+					port = route.Port(v, g.routes, byListener, id.Gateway, g.withClientSettings(v, id.Gateway, port))
+					port = g.markExtensions(markByHost(r.Gateway.Fleet.Delivery, port))
 					if quic {
 						port = port.HTTP3()
 					}

@@ -14,7 +14,9 @@ import (
 func Port(
 	v *store.View, routes *store.Table[Resolved], byListener *store.IndexOf[ir.ListenerID, Resolved], gatewayKey string, port ir.Port,
 ) ir.Port {
-	complete := ir.Port{Number: port.Number, Protocol: port.Protocol, Logs: port.Logs, CountBackends: port.CountBackends}
+	complete := ir.Port{
+		Number: port.Number, Protocol: port.Protocol, Logs: port.Logs, CountBackends: port.CountBackends, Accept: port.Accept,
+	}
 	for _, listener := range port.Chains {
 		if listener.Stream == nil {
 			complete.Chains = append(complete.Chains, listener)
@@ -32,15 +34,17 @@ func Port(
 	return complete
 }
 
-// namedChains gives each domain of a listener a chain. The listener's own hostname has one even where no route serves it, which closes
-// the connections, so that no wider listener takes them.
+// namedChains gives each domain of a listener a chain with the policy of the listener. The listener's own hostname has one even where no
+// route serves it, which closes the connections, so that no wider listener takes them.
 func namedChains(listener ir.Chain, streams map[string]*ir.Stream) []ir.Chain {
 	var chains []ir.Chain
 	if _, served := streams[domainOf(listener)]; !served && listener.ServerName != "" {
-		chains = append(chains, ir.Chain{Name: listener.Name, ServerName: listener.ServerName})
+		chains = append(chains, ir.Chain{Name: listener.Name, ServerName: listener.ServerName, Policy: listener.Policy})
 	}
 	for _, domain := range slices.Sorted(maps.Keys(streams)) {
-		c := ir.Chain{Name: listener.Name + "/" + domain, Certificates: listener.Certificates, Stream: streams[domain]}
+		c := ir.Chain{
+			Name: listener.Name + "/" + domain, Certificates: listener.Certificates, Stream: streams[domain], Policy: listener.Policy,
+		}
 		if len(c.Certificates) == 0 {
 			c.Stream = c.Stream.Passthrough()
 		}

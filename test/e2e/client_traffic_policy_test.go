@@ -23,7 +23,8 @@ import (
 	"github.com/gatewright/gatewright/test/live"
 )
 
-// policyFixture is a Gateway with a listener of HTTP and one of HTTPS, and a policy for both that can be replaced.
+// policyFixture is a Gateway with a listener of HTTP, one of HTTPS, and one of TLS that forwards connections; and a policy for all of them
+// that can be replaced.
 type policyFixture struct {
 	*fixture
 	address string
@@ -36,17 +37,25 @@ func newPolicyFixture(t *testing.T) *policyFixture {
 	w.Echo(t, "echo", 1)
 	w.EchoService(t, "echo")
 	w.Make(t, live.TLSSecret(t, "server", forwardedHost))
+	terminate := &gwv1.ListenerTLSConfig{
+		Mode: new(gwv1.TLSModeTerminate), CertificateRefs: []gwv1.SecretObjectReference{{Name: "server"}},
+	}
 	address := w.Programmed(t, &gwv1.Gateway{ObjectMeta: metav1.ObjectMeta{Name: "gateway"}, Spec: gwv1.GatewaySpec{
 		GatewayClassName: live.GatewayClass,
 		Listeners: []gwv1.Listener{
 			{Name: "http", Port: 80, Protocol: gwv1.HTTPProtocolType},
-			{
-				Name: "https", Port: 443, Protocol: gwv1.HTTPSProtocolType,
-				TLS: &gwv1.ListenerTLSConfig{CertificateRefs: []gwv1.SecretObjectReference{{Name: "server"}}},
-			},
+			{Name: "https", Port: 443, Protocol: gwv1.HTTPSProtocolType, TLS: terminate},
+			{Name: "tls", Port: 8443, Protocol: gwv1.TLSProtocolType, TLS: terminate},
 		},
 	}})
 	w.Route(t, "route", "gateway", forwardedHost, "echo")
+	w.Make(t, &gwv1.TLSRoute{ObjectMeta: metav1.ObjectMeta{Name: "connections"}, Spec: gwv1.TLSRouteSpec{
+		CommonRouteSpec: gwv1.CommonRouteSpec{ParentRefs: []gwv1.ParentReference{{Name: "gateway", SectionName: new(gwv1.SectionName("tls"))}}},
+		Hostnames:       []gwv1.Hostname{forwardedHost},
+		Rules: []gwv1.TLSRouteRule{{BackendRefs: []gwv1.BackendRef{{
+			BackendObjectReference: gwv1.BackendObjectReference{Name: "echo", Port: new(gwv1.PortNumber(80))},
+		}}}},
+	}})
 	w.WaitServed(t, address, forwardedHost)
 	return &policyFixture{fixture: w, address: address}
 }
@@ -230,42 +239,48 @@ connection: {connectionLimit: {maxRequestsPerConnection: 1}}
 	}
 }
 
+// handshake opens a connection with TLS, and sends a request. It fails where one of these is not answered.
+func (w *policyFixture) handshake(port string, config *tls.Config) (tls.ConnectionState, error) {
+	config.ServerName, config.InsecureSkipVerify = forwardedHost, true
+	connection, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", net.JoinHostPort(w.address, port), config)
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer func() { _ = connection.Close() }()
+	// Of its certificate the client hears only with the first answer.
+	_ = connection.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := fmt.Fprintf(connection, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", forwardedHost); err != nil {
+		return tls.ConnectionState{}, err
+	}
+	answer := make([]byte, 12)
+	if _, err := connection.Read(answer); err != nil {
+		return tls.ConnectionState{}, err
+	}
+	if config.NextProtos == nil && !strings.Contains(string(answer), "200") {
+		return tls.ConnectionState{}, errors.New(string(answer))
+	}
+	return connection.ConnectionState(), nil
+}
+
+// tlsPorts are those where proxies end TLS: for requests, and for connections that they forward.
+var tlsPorts = []string{"443", "8443"}
+
 // TestClientTLSPolicy: versions, ALPN, certificates of clients, and that what cannot be resolved lets nothing in.
 func TestClientTLSPolicy(t *testing.T) {
 	t.Parallel()
 	w := newPolicyFixture(t)
-	at := net.JoinHostPort(w.address, "443")
-	handshake := func(config *tls.Config) (tls.ConnectionState, error) {
-		config.ServerName, config.InsecureSkipVerify = forwardedHost, true
-		connection, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", at, config)
-		if err != nil {
-			return tls.ConnectionState{}, err
-		}
-		defer func() { _ = connection.Close() }()
-		// Of its certificate the client hears only with the first answer.
-		_ = connection.SetDeadline(time.Now().Add(5 * time.Second))
-		if _, err := fmt.Fprintf(connection, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", forwardedHost); err != nil {
-			return tls.ConnectionState{}, err
-		}
-		answer := make([]byte, 12)
-		if _, err := connection.Read(answer); err != nil {
-			return tls.ConnectionState{}, err
-		}
-		if config.NextProtos == nil && !strings.Contains(string(answer), "200") {
-			return tls.ConnectionState{}, errors.New(string(answer))
-		}
-		return connection.ConnectionState(), nil
-	}
 	w.set(t, `tls: {minVersion: "1.3", alpnProtocols: [http/1.1]}`)
-	if _, err := handshake(&tls.Config{MaxVersion: tls.VersionTLS12}); err == nil { //nolint:gosec // the test is about old versions
-		t.Error("TLS 1.2 is accepted")
+	for _, port := range tlsPorts {
+		if _, err := w.handshake(port, &tls.Config{MaxVersion: tls.VersionTLS12}); err == nil { //nolint:gosec // the test is about old versions
+			t.Errorf("TLS 1.2 is accepted at port %s", port)
+		}
 	}
-	state, err := handshake(&tls.Config{NextProtos: []string{"h2", "http/1.1"}})
+	state, err := w.handshake("443", &tls.Config{NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil || state.NegotiatedProtocol != "http/1.1" {
 		t.Errorf("ALPN gives %q, %v", state.NegotiatedProtocol, err)
 	}
 	w.set(t, `tls: {maxVersion: "1.2", ciphers: [ECDHE-ECDSA-AES256-GCM-SHA384, ECDHE-RSA-AES256-GCM-SHA384]}`)
-	state, err = handshake(&tls.Config{})
+	state, err = w.handshake("443", &tls.Config{})
 	if err != nil || state.Version != tls.VersionTLS12 || !strings.Contains(tls.CipherSuiteName(state.CipherSuite), "AES_256_GCM") {
 		t.Errorf("it is version %x with %s, %v", state.Version, tls.CipherSuiteName(state.CipherSuite), err)
 	}
@@ -307,8 +322,10 @@ func TestClientTLSPolicy(t *testing.T) {
 			&tls.Config{},
 			c.none,
 		}} {
-			if _, err := handshake(config.config); (err == nil) != config.want {
-				t.Errorf("%s: %s is answered: %v, want %v", c.name, who, err, config.want)
+			for _, port := range tlsPorts {
+				if _, err := w.handshake(port, config.config); (err == nil) != config.want {
+					t.Errorf("%s: %s is answered at port %s: %v, want %v", c.name, who, port, err, config.want)
+				}
 			}
 		}
 	}

@@ -178,6 +178,9 @@ func (c *Chain) Client() ClientPolicy {
 	return *c.Policy
 }
 
+// Closed is the chain if it closes its connections. It keeps its server name, so that no wider chain gets them.
+func (c *Chain) Closed() Chain { return Chain{Name: c.Name, ServerName: c.ServerName} }
+
 // Certificate is a key pair, held apart from the chains that offer it so that rotating it changes nothing else.
 type Certificate struct {
 	// Name is the Secret's `namespace/name`.

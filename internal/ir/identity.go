@@ -106,6 +106,23 @@ func ParsePortID(s string) PortID {
 	return PortID{Gateway: gateway, Port: port}
 }
 
+// ChainID identifies a chain of a port.
+type ChainID struct {
+	Port PortID
+	// Chain is the name of a [Chain].
+	Chain string
+}
+
+// String is `<gateway>|<port>|<chain>`.
+func (c ChainID) String() string { return c.Port.String() + keySeparator + c.Chain }
+
+// ParseChainID is the inverse of [ChainID.String].
+func ParseChainID(s string) ChainID {
+	gateway, rest, _ := strings.Cut(s, keySeparator)
+	port, chain, _ := strings.Cut(rest, keySeparator)
+	return ChainID{Port: PortID{Gateway: gateway, Port: port}, Chain: chain}
+}
+
 // TableID identifies a route table (RouteConfiguration): the HTTP listeners of a port share one, and so do the HTTPS listeners. The zero
 // value stands for none.
 type TableID struct {

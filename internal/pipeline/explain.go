@@ -61,8 +61,11 @@ func (p *Pipeline) Explainable() explain.Config {
 func (g *graph) explainable(key string, gateway ir.Gateway) explain.Gateway {
 	e := explain.Gateway{Name: gateway.Name}
 	for _, port := range gateway.Ports {
-		p, _ := g.ports.Get(nil, ir.PortID{Gateway: key, Port: port.ID()})
+		p, invalid := g.servedPort(nil, ir.PortID{Gateway: key, Port: port.ID()})
 		e.Ports = append(e.Ports, p)
+		for _, part := range invalid {
+			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", part.Owner, chainMessage(part.Reason)))
+		}
 	}
 	status, _ := g.gatewayStatus.Get(nil, key)
 	for _, a := range status.outcome.Addresses {

@@ -72,6 +72,10 @@ func (f *failures) notices(all notices) {
 	}
 	for what, invalid := range f.invalid {
 		for _, part := range invalid {
+			if what.typ == xds.Listener && part.Owner != "" {
+				f.graph.noticeChain(all, ir.ChainID{Port: ir.ParsePortName(what.name), Chain: part.Owner}, chainMessage(part.Reason))
+				continue
+			}
 			reason, _, _ := strings.Cut(part.Reason, "\n")
 			f.graph.noticeInvalid(all, what, part.Owner, fmt.Sprintf(
 				"a part of it would be rejected by proxies and was left out: %s. This is a bug: please report it", reason))
@@ -145,6 +149,8 @@ var unreportedStages = map[string]string{
 	stageSockets:         "Gateways keep their target ports",
 	stageSharedFleet:     "the fleet stays as it is",
 	stageBundle:          "the stage after it reports it",
+	stageChain:           "the listener of the chain reports it",
+	stageFilterChain:     "the listener of the chain reports it",
 	stageApart:           "proxies that reject the host get one that answers errors; its routes report the NACK",
 }
 

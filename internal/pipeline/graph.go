@@ -92,6 +92,7 @@ type graph struct {
 	shared sharing
 	fanout *sharedfleet.Fanout
 
+	filterChains *store.TableOf[ir.ChainID, filterChain]
 	listeners    *store.TableOf[ir.PortID, translation]
 	tables       *store.TableOf[ir.TableID, translation]
 	virtualHosts *store.TableOf[ir.HostID, translation]

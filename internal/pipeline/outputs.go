@@ -100,7 +100,7 @@ func (g *graph) outputs() []output {
 	listener := func(key string) xds.Change {
 		id := ir.ParsePortID(key)
 		change := xds.Change{Group: ownGroup(id.Gateway), Type: xds.Listener, Name: id.ListenerName()}
-		p, _ := g.ports.Get(nil, id)
+		p, _ := g.servedPort(nil, id)
 		change.Tables, change.Secrets, change.Scopes = listenerNeeds(p)
 		change.Origins = originNames(g.listenerOrigins(id, p))
 		return change

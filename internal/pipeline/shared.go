@@ -11,7 +11,6 @@ import (
 	"github.com/gatewright/gatewright/internal/resolve/fleet"
 	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/store"
-	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
@@ -91,21 +90,12 @@ func (g *graph) addSharedListenerStage() {
 	g.shared.listeners = memo.DeriveOf(g.memo, stageSharedListener, ir.ParsePortID, ports, sameTranslation,
 		func(v *store.View, id ir.PortID) translation {
 			socket, _ := g.shared.sockets.Get(v, id)
-			port, _ := g.ports.Get(v, id)
-			if socket == 0 || len(port.Chains) == 0 {
+			if socket == 0 {
 				return translation{}
 			}
-			port.TargetPort, port.LoggedAs = socket, id.Gateway
-			return g.listener(v, id.Gateway, port)
+			share := func(port *ir.Port) { port.TargetPort, port.LoggedAs = socket, id.Gateway }
+			return g.listener(v, id, share, func(c filterChain) []*listenerv3.FilterChain { return c.shared })
 		})
-}
-
-// listener is what proxies do at a port of a Gateway.
-func (g *graph) listener(v *store.View, name string, port ir.Port) translation {
-	tracing, _ := g.tracing.Get(v, name)
-	return checked(func() *listenerv3.Listener {
-		return listenertranslate.Bind(listenertranslate.Listener(ir.ParseName(name), port, tracing), g.families)
-	})
 }
 
 // bound is a Gateway with the sockets that its ports lead to, where it shares its proxies.

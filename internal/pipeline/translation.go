@@ -10,8 +10,8 @@ import (
 	"github.com/gatewright/gatewright/internal/xds"
 )
 
-// translation is a valid resource, and the parts that were left out because they violate Envoy's validation rules. Without a resource
-// nothing is valid, and proxies keep the version they have.
+// translation is a valid resource, and the parts that were left out because they violate Envoy's validation rules. If the resource as a
+// whole violates them, there is none, and proxies keep the version they have.
 type translation struct {
 	resource *xds.Resource
 	invalid  []wire.ValidationError
@@ -34,6 +34,11 @@ func checked[M proto.Message](translate func() M) translation {
 		}
 	}
 	return translation{invalid: []wire.ValidationError{{Reason: err.Error()}}}
+}
+
+// keeps says that proxies keep the version they have.
+func (t translation) keeps() bool {
+	return t.resource == nil && slices.ContainsFunc(t.invalid, func(part wire.ValidationError) bool { return part.Owner == "" })
 }
 
 func sameTranslation(a, b translation) bool {
@@ -63,7 +68,7 @@ func takeResources(table *store.Table[translation], describe func(key string) xd
 		for _, f := range t.invalid {
 			invalid = append(invalid, locatedError{change, f})
 		}
-		if t.resource == nil && len(t.invalid) > 0 {
+		if t.keeps() {
 			continue
 		}
 		change.Resource = t.resource

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
@@ -31,13 +32,10 @@ const (
 
 // addTranslationStages adds the stages that make Envoy's resources.
 func (g *graph) addTranslationStages(byTable *store.IndexOf[ir.TableID, gateway.Resolved], backends backendSources) {
+	g.addFilterChainStages()
 	g.listeners = memo.DeriveOf(g.memo, stageListener, ir.ParsePortID, typed[ir.PortID](g.ports), sameTranslation,
 		func(v *store.View, id ir.PortID) translation {
-			port, _ := g.ports.Get(v, id)
-			if len(port.Chains) == 0 {
-				return translation{}
-			}
-			return g.listener(v, id.Gateway, port)
+			return g.listener(v, id, func(*ir.Port) {}, func(c filterChain) []*listenerv3.FilterChain { return c.own })
 		})
 	g.addSharedListenerStage()
 	g.tables = memo.DeriveOf(g.memo, stageTable, ir.ParseTableID, typed[ir.TableID](byTable), sameTranslation,

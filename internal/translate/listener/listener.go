@@ -29,6 +29,17 @@ func Name(gateway ir.Name, port ir.Port) string { return fmt.Sprintf("%s/%s", ga
 // Listener is one socket of a Gateway's proxies, with a filter chain for each of the port's chains. A changed chain drains its own
 // connections and no others. Its requests become spans as tracing says, none if it is nil.
 func Listener(gateway ir.Name, port ir.Port, tracing *ir.Tracing) *listenerv3.Listener {
+	var chains []*listenerv3.FilterChain
+	for _, chain := range port.Chains {
+		if port.Protocol != ir.UDP {
+			chains = append(chains, FilterChains(port, chain, tracing)...)
+		}
+	}
+	return WithChains(gateway, port, chains)
+}
+
+// WithChains is [Listener] with filter chains that were made before.
+func WithChains(gateway ir.Name, port ir.Port, chains []*listenerv3.FilterChain) *listenerv3.Listener {
 	l := &listenerv3.Listener{
 		Name:                          Name(gateway, port),
 		Address:                       socket(port),
@@ -48,19 +59,33 @@ func Listener(gateway ir.Name, port ir.Port, tracing *ir.Tracing) *listenerv3.Li
 	} else {
 		listen(l, port, &accept)
 	}
-	for _, chain := range port.Chains {
-		l.FilterChains = append(l.FilterChains, filterChain(port, chain, tracing, false))
-		if ranges := chain.Client().Address.TrustedCIDRs; len(ranges) > 0 && !chain.RouteTable.IsZero() {
-			trusted := filterChain(port, chain, tracing, true)
-			trusted.Name += trustedSuffix
-			if trusted.GetFilterChainMatch() == nil {
-				trusted.FilterChainMatch = &listenerv3.FilterChainMatch{}
-			}
-			trusted.FilterChainMatch.SourcePrefixRanges = wire.CIDRs(ranges)
-			l.FilterChains = append(l.FilterChains, trusted)
-		}
-	}
+	l.FilterChains = chains
 	return l
+}
+
+// FilterChains are what a chain of a port becomes: one filter chain, and one more for peers that may tell who the client is. They depend
+// on no other chain, nor on the socket.
+func FilterChains(port ir.Port, chain ir.Chain, tracing *ir.Tracing) []*listenerv3.FilterChain {
+	chains := []*listenerv3.FilterChain{filterChain(port, chain, tracing, false)}
+	if ranges := chain.Client().Address.TrustedCIDRs; len(ranges) > 0 && !chain.RouteTable.IsZero() {
+		trusted := filterChain(port, chain, tracing, true)
+		trusted.Name += trustedSuffix
+		if trusted.GetFilterChainMatch() == nil {
+			trusted.FilterChainMatch = &listenerv3.FilterChainMatch{}
+		}
+		trusted.FilterChainMatch.SourcePrefixRanges = wire.CIDRs(ranges)
+		chains = append(chains, trusted)
+	}
+	return chains
+}
+
+// CheckShared ends the [wire.Build] that it is part of if what all chains for requests have from their port is not valid, such as access
+// logs and spans. No single chain is at fault then.
+func CheckShared(port ir.Port, tracing *ir.Tracing) {
+	isForRequests := func(c ir.Chain) bool { return !c.RouteTable.IsZero() }
+	if i := slices.IndexFunc(port.Chains, isForRequests); i >= 0 {
+		connectionManager(port, ir.Chain{RouteTable: port.Chains[i].RouteTable}, tracing, false)
+	}
 }
 
 // trustedSuffix is at the end of the name of a filter chain for peers that may tell who the client is. No listener has it in its name.

@@ -1,0 +1,209 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+
+	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/memo"
+	"github.com/gatewright/gatewright/internal/resolve/gateway"
+	"github.com/gatewright/gatewright/internal/store"
+	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
+	"github.com/gatewright/gatewright/internal/translate/wire"
+	"github.com/gatewright/gatewright/internal/xds"
+)
+
+const (
+	stageChain       = "chain"
+	stageFilterChain = "translate filter chain"
+)
+
+// portChain is a chain whose connections are chosen by name, and what it has from its port. It is empty if that is not known.
+type portChain struct {
+	// port has no chains, and nothing that depends on the socket.
+	port  ir.Port
+	chain ir.Chain
+	// shared says that shared proxies serve the port.
+	shared bool
+}
+
+// filterChain is a chain of a port as dedicated proxies get it, and as shared ones do. Without a version it is not valid, for this reason.
+type filterChain struct {
+	own, shared     []*listenerv3.FilterChain
+	version, reason string
+}
+
+func sameFilterChain(a, b filterChain) bool { return a.version == b.version && a.reason == b.reason }
+
+// addFilterChainStages adds the stages that make the filter chains of ports where several listeners have one each. Each is validated by
+// itself, so that no listener holds back the changes of others, and an edit of one does not translate the others.
+func (g *graph) addFilterChainStages() {
+	byChain := typed[ir.ChainID](store.NewIndexOf(g.ports.Table, "port.byChain", chainsOf))
+	// What was there before may lack a guard that was added since.
+	chains := memo.DeriveOf(g.memo, stageChain, ir.ParseChainID, byChain, deepEqual[portChain], g.portChain,
+		memo.OnPanic(func(*store.View, string, portChain, string) portChain { return portChain{} }))
+	g.filterChains = memo.DeriveOf(g.memo, stageFilterChain, ir.ParseChainID, byChain, sameFilterChain,
+		func(v *store.View, id ir.ChainID) filterChain {
+			in, _ := chains.Get(v, id)
+			tracing, _ := g.tracing.Get(v, id.Port.Gateway)
+			return in.translate(id, tracing)
+		},
+		memo.OnPanic(func(_ *store.View, _ string, _ filterChain, reason string) filterChain {
+			return filterChain{reason: reason}
+		}))
+}
+
+// chainsOf are the chains of a port where several listeners have one each.
+func chainsOf(key string, port ir.Port) []ir.ChainID {
+	if !port.Protocol.ChoosesByName() {
+		return nil
+	}
+	ids := make([]ir.ChainID, 0, len(port.Chains))
+	for i := range port.Chains {
+		ids = append(ids, ir.ChainID{Port: ir.ParsePortID(key), Chain: port.Chains[i].Name})
+	}
+	return ids
+}
+
+func (g *graph) portChain(v *store.View, id ir.ChainID) portChain {
+	port, _ := g.ports.Get(v, id.Port)
+	i, found := slices.BinarySearchFunc(port.Chains, id.Chain, func(c ir.Chain, name string) int { return cmp.Compare(c.Name, name) })
+	if !found {
+		return portChain{}
+	}
+	socket, _ := g.shared.sockets.Get(v, id.Port)
+	in := portChain{port: port, chain: port.Chains[i], shared: socket != 0}
+	in.port.Chains, in.port.Accept = nil, nil
+	return in
+}
+
+func (in portChain) translate(id ir.ChainID, tracing *ir.Tracing) filterChain {
+	if in.chain.Name == "" {
+		return filterChain{reason: "it is not known"}
+	}
+	var made filterChain
+	build := func(port ir.Port) []*listenerv3.FilterChain {
+		part, err := wire.Build(func() *listenerv3.Listener {
+			return &listenerv3.Listener{FilterChains: listenertranslate.FilterChains(port, in.chain, tracing)}
+		})
+		var r *xds.Resource
+		if err == nil {
+			r, err = xds.NewResource(part)
+		}
+		if err != nil {
+			made.reason = err.Error()
+			return nil
+		}
+		made.version += r.Version()
+		return part.GetFilterChains()
+	}
+	made.own = build(in.port)
+	if in.shared {
+		in.port.LoggedAs = id.Port.Gateway
+		made.shared = build(in.port)
+	}
+	if made.reason != "" {
+		return filterChain{reason: made.reason}
+	}
+	return made
+}
+
+// servedPort is a port as proxies get it, and the chains that are not valid. Such a chain closes its connections. Over QUIC it is left out,
+// because nothing but requests is served there, and those that come by a wider chain are refused.
+func (g *graph) servedPort(v *store.View, id ir.PortID) (served ir.Port, invalid []wire.ValidationError) {
+	port, _ := g.ports.Get(v, id)
+	if !port.Protocol.ChoosesByName() {
+		return port, nil
+	}
+	chains := make([]ir.Chain, 0, len(port.Chains))
+	for i := range port.Chains {
+		chain := port.Chains[i]
+		made, _ := g.filterChains.Get(v, ir.ChainID{Port: id, Chain: chain.Name})
+		if made.version == "" {
+			invalid = append(invalid, wire.ValidationError{Owner: chain.Name, Reason: made.reason})
+			if port.Protocol == ir.QUIC {
+				continue
+			}
+			chain = chain.Closed()
+		}
+		chains = append(chains, chain)
+	}
+	port.Chains = chains
+	return port, invalid
+}
+
+// listener is what proxies do at a port of a Gateway; change adds what only some proxies know, and of has their filter chains. What is not
+// valid of the port itself, or of its only chain, concerns all its listeners: proxies keep the version they have.
+func (g *graph) listener(
+	v *store.View, id ir.PortID, change func(*ir.Port), of func(filterChain) []*listenerv3.FilterChain,
+) translation {
+	port, invalid := g.servedPort(v, id)
+	if len(port.Chains)+len(invalid) == 0 {
+		return translation{}
+	}
+	change(&port)
+	name := ir.ParseName(id.Gateway)
+	tracing, _ := g.tracing.Get(v, id.Gateway)
+	t := checked(func() *listenerv3.Listener {
+		if !port.Protocol.ChoosesByName() {
+			return listenertranslate.Bind(listenertranslate.Listener(name, port, tracing), g.families)
+		}
+		if len(invalid) > 0 {
+			whole, _ := g.ports.Get(v, id)
+			change(&whole)
+			listenertranslate.CheckShared(whole, tracing)
+		}
+		var chains []*listenerv3.FilterChain
+		for _, chain := range port.Chains {
+			made, _ := g.filterChains.Get(v, ir.ChainID{Port: id, Chain: chain.Name})
+			if made.version == "" {
+				chains = append(chains, listenertranslate.FilterChains(port, chain, nil)...)
+			} else {
+				chains = append(chains, of(made)...)
+			}
+		}
+		return listenertranslate.Bind(listenertranslate.WithChains(name, port, chains), g.families)
+	})
+	if t.resource == nil {
+		return t
+	}
+	if t.invalid = invalid; len(port.Chains) == 0 {
+		t.resource = nil
+	}
+	return t
+}
+
+// chainMessage is what is reported about a chain that is not valid.
+func chainMessage(reason string) string {
+	reason, _, _ = strings.Cut(reason, "\n")
+	return fmt.Sprintf("proxies would reject it, so that it closes connections: %s. This is a bug: please report it, and change the object "+
+		"to get around it", reason)
+}
+
+// noticeChain adds a notice for what a chain is made of: its listener, or the route that has the connections of one of the listener's
+// names, and the policies.
+func (g *graph) noticeChain(all notices, id ir.ChainID, message string) {
+	port, _ := g.ports.Get(nil, id.Port)
+	for i := range port.Chains {
+		chain := &port.Chains[i]
+		if chain.Name != id.Chain {
+			continue
+		}
+		for _, origin := range chain.Client().Origins {
+			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Port.Gateway, nil, message)
+		}
+		if chain.Stream != nil && chain.Stream.Route != "" {
+			kind, name := store.SplitKindKey(chain.Stream.Route)
+			all.add(subject{kind, name}, id.Port.Gateway, nil, message)
+		}
+	}
+	resolved, _ := g.gateways.Get(nil, id.Port.Gateway)
+	concerned := func(l gateway.Listener) bool { return l.ID == id.Chain }
+	for owner, listeners := range resolved.Owners(concerned) {
+		all.add(subject{owner.Kind, owner.Key}, id.Port.Gateway, listeners, message)
+	}
+}

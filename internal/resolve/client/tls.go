@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func (c *converter) validation(v *v1alpha1.ClientValidation) *ir.ClientValidatio
 		// Envoy would accept clients without a certificate.
 		c.Fail("tls.clientValidation: mode RequireAny needs caCertificateRefs; set some")
 	}
-	p.SPKIHashes = c.hashes("tls.clientValidation.spkiHashes", "base64", v.SPKIHashes, base64.StdEncoding.DecodeString)
+	p.SPKIHashes = c.hashes("tls.clientValidation.spkiHashes", "base64", v.SPKIHashes, decodeBase64)
 	p.CertificateHashes = c.hashes("tls.clientValidation.certificateHashes", "hexadecimal", v.CertificateHashes, decodeHex)
 	if v.SubjectAltNames != nil {
 		p.Names = c.names(v.SubjectAltNames)
@@ -106,9 +107,29 @@ func (c *converter) hashes(field, encoding string, list []string, decode func(st
 	return list
 }
 
-// decodeHex also takes the form with colons.
+// decodeBase64 takes no line breaks, as Envoy does.
+func decodeBase64(hash string) ([]byte, error) {
+	if strings.ContainsAny(hash, "\r\n") {
+		return nil, errors.New("it has a line break")
+	}
+	return base64.StdEncoding.Strict().DecodeString(hash)
+}
+
+// decodeHex also takes the form with a colon between all bytes, as Envoy does.
 func decodeHex(hash string) ([]byte, error) {
-	return hex.DecodeString(strings.ReplaceAll(hash, ":", ""))
+	raw, err := hex.DecodeString(strings.ReplaceAll(hash, ":", ""))
+	if err == nil && strings.Contains(hash, ":") && !strings.EqualFold(hash, withColons(raw)) {
+		return nil, errors.New("it has no colon between some bytes, or too many")
+	}
+	return raw, err
+}
+
+func withColons(raw []byte) string {
+	bytes := make([]string, len(raw))
+	for i := range raw {
+		bytes[i] = hex.EncodeToString(raw[i : i+1])
+	}
+	return strings.Join(bytes, ":")
 }
 
 // names are those of which a certificate must have one.

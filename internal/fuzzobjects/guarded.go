@@ -2,6 +2,7 @@ package fuzzobjects
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -143,8 +144,8 @@ func (w Generator) listenerFilters(count int) *gwv1.ListenerFilters {
 	return filters
 }
 
-// Refilter has a listener of [Generator.Guarded] ask other servers, or perhaps the same, if possible one that asks some already. It returns
-// the changed object, and the ID of the listener at the Gateway.
+// Refilter has a listener of [Generator.Guarded] ask other servers, if possible one that asks some already. It returns the changed object,
+// and the ID of the listener at the Gateway.
 func (w Generator) Refilter(objects []store.Change) (change store.Change, listener string) {
 	kind := store.Gateway
 	if slices.ContainsFunc(objects, func(c store.Change) bool { return c.Kind == store.ListenerSet }) && w.IntN(3) == 0 {
@@ -177,12 +178,16 @@ func (w Generator) asking(count int, asks func(i int) bool) int {
 	return pick(w, all...)
 }
 
-// otherFilters asks as many servers as before, or one more.
+// otherFilters asks other servers, as many as before, or one more.
 func (w Generator) otherFilters(before *gwv1.ListenerFilters) *gwv1.ListenerFilters {
 	if before == nil {
 		return w.listenerFilters(1)
 	}
-	return w.listenerFilters(len(before.Requests) + w.IntN(3)/2)
+	for {
+		if other := w.listenerFilters(len(before.Requests) + w.IntN(3)/2); !reflect.DeepEqual(other, before) {
+			return other
+		}
+	}
 }
 
 // AskServer is a filter that asks one of [AuthServers].

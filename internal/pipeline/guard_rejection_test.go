@@ -19,7 +19,7 @@ import (
 func (d *damage) rejectRoute(apart bool) (before, after view) {
 	changes := d.newVersion()
 	key := store.KindKey(store.HTTPRoute, changes[len(changes)-1].Key)
-	before, after = d.reject(changes, apart, func(_ *Pipeline, _ ir.HostID, host ir.VirtualHost, nack *xds.NACK) bool {
+	before, after = d.reject(changes, 1+d.IntN(4), apart, func(_ *Pipeline, _ ir.HostID, host ir.VirtualHost, nack *xds.NACK) bool {
 		for _, rule := range host.Rules {
 			if strings.HasPrefix(rule.Name, key+"/") {
 				nack.Routes = append(nack.Routes, rule.Name)
@@ -32,25 +32,26 @@ func (d *damage) rejectRoute(apart bool) (before, after view) {
 	return before, after
 }
 
-// rejectFilters has proxies reject what the rules of a listener share: new filters of it, or a new policy above the routes.
+// rejectFilters has proxies reject what the rules of a listener share: new filters of it, or a new policy above the routes. They may reject
+// what is served instead, too.
 func (d *damage) rejectFilters(apart bool) (before, after view) {
 	change, listener := d.Refilter(d.objects)
 	d.what = fmt.Sprintf("other filters of listener %s of %s %s", listener, change.Kind, change.Key)
-	if d.IntN(3) == 0 {
+	if d.IntN(4) == 0 {
 		policy := d.GatewayPolicy()
 		change = store.Change{Kind: store.SecurityPolicy, Key: store.KeyOf(policy), Object: policy}
 		d.what = fmt.Sprintf("a policy on the Gateway, for listener %s", listener)
 	}
-	return d.reject([]store.Change{change}, apart, func(p *Pipeline, id ir.HostID, _ ir.VirtualHost, nack *xds.NACK) bool {
+	return d.reject([]store.Change{change}, 1+d.IntN(2), apart, func(p *Pipeline, id ir.HostID, _ ir.VirtualHost, nack *xds.NACK) bool {
 		nack.Filters = true
 		return ownerOf(p, id) == listener
 	})
 }
 
-// reject has proxies reject changes, and what is served instead, up to four times. The function says what a proxy rejects of a host, and
+// reject has proxies reject changes, and what is served instead, so many times. The function says what a proxy rejects of a host, and
 // whether it does. If that is apart, others accept the changes, and the view is that of the proxies that do not.
 func (d *damage) reject(
-	changes []store.Change, apart bool, rejects func(*Pipeline, ir.HostID, ir.VirtualHost, *xds.NACK) bool,
+	changes []store.Change, times int, apart bool, rejects func(*Pipeline, ir.HostID, ir.VirtualHost, *xds.NACK) bool,
 ) (before, after view) {
 	l := &recorder{live: true, offers: map[string][]byte{}}
 	out := discardAll()
@@ -66,7 +67,6 @@ func (d *damage) reject(
 	p.config.step()
 	before = viewOf(p)
 	l.live, l.acked = false, apart
-	times := 1 + d.IntN(4)
 	for range times {
 		for id, host := range received(p) {
 			nack := xds.NACK{Type: xds.VirtualHost, Table: id.Table.String(), Name: id.Domain, Version: host.version, Reason: "no such thing"}

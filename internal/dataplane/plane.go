@@ -15,6 +15,9 @@ type Plane interface {
 	Serve(gateway ir.Gateway)
 	// Leave is for a Gateway that is gone, or has no proxies any more.
 	Leave(gateway ir.Name)
+	// Own says whose the resources are that follow: a Gateway that was made again under its name has another UID, and the proxies of the one
+	// before get nothing of it. The UID is empty for a Gateway that is gone.
+	Own(group xds.GroupID, uid string)
 	// Apply changes the resources of Gateways. It returns the new states of those for which this plane names states. It gets the changes
 	// of all Gateways, so that it is complete when one changes to this delivery.
 	Apply(changes []xds.Change) map[xds.GroupID]string
@@ -43,6 +46,13 @@ func (p Planes) Serve(gateway ir.Gateway) {
 func (p Planes) Leave(gateway ir.Name) {
 	for _, plane := range p {
 		plane.Leave(gateway)
+	}
+}
+
+// Own says whose the resources of a group are.
+func (p Planes) Own(group xds.GroupID, uid string) {
+	for _, plane := range p {
+		plane.Own(group, uid)
 	}
 }
 

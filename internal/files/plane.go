@@ -113,6 +113,20 @@ func (p *Plane) markStale(gateway ir.Name, fleet string) {
 func (p *Plane) Leave(gateway ir.Name) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.forget(gateway)
+}
+
+// Own forgets an earlier Gateway of the name, so that its files stay as they are.
+func (p *Plane) Own(group xds.GroupID, uid string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := ir.Name(group)
+	if before, ok := p.known[name]; ok && before.Fleet.UID != uid {
+		p.forget(name)
+	}
+}
+
+func (p *Plane) forget(gateway ir.Name) {
 	p.unindexServices(gateway)
 	delete(p.wanted, gateway)
 	delete(p.known, gateway)

@@ -52,6 +52,26 @@ func TestOnlyPodsAreAsked(t *testing.T) {
 	}
 }
 
+func TestAGatewayThatIsMadeAgainWritesNoFilesOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	p := New(Config{Log: slog.New(slog.DiscardHandler)})
+	gateway := exampleGateway()
+	p.Serve(gateway)
+	p.Own(group, gateway.Fleet.UID)
+	if p.acquire(gateway.Name) == nil {
+		t.Error("the Gateway is forgotten, and is the same")
+	}
+	p.Own(group, "another")
+	if p.acquire(gateway.Name) != nil {
+		t.Error("files of the Gateway before go on being written")
+	}
+	gateway.Fleet.UID = "another"
+	p.Serve(gateway)
+	if s := p.acquire(gateway.Name); s == nil || s.gateway.Fleet.UID != "another" {
+		t.Errorf("files are written for %v", s)
+	}
+}
+
 func TestASliceOfNoFleetCostsTheSameHoweverManyFleetsThereAre(t *testing.T) {
 	t.Parallel()
 	of := func(fleets int) *Plane {

@@ -95,16 +95,16 @@ func (f *Fleets) End(fleet ServiceAccount) {
 	delete(f.owners, fleet)
 }
 
-// gateway returns the Gateway whose proxies run as the ServiceAccount.
-func (f *Fleets) gateway(account ServiceAccount) (ir.Name, bool) {
+// owner returns the Gateway whose proxies run as the ServiceAccount.
+func (f *Fleets) owner(account ServiceAccount) (Owner, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	owner, ok := f.owners[account]
 	if !ok {
-		return ir.Name{}, false
+		return Owner{}, false
 	}
 	s := f.served[owner.Gateway]
-	return owner.Gateway, s.uid != "" && s.uid == owner.UID && f.placed(s, account)
+	return owner, s.uid != "" && s.uid == owner.UID && f.placed(s, account)
 }
 
 // placed reports whether the proxies of a Gateway may run as the ServiceAccount.

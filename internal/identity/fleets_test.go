@@ -62,9 +62,9 @@ func TestFleets(t *testing.T) {
 			t.Parallel()
 			fleets := NewFleets(system.Namespace)
 			test.do(fleets)
-			name, ok := fleets.gateway(edge)
-			if ok != (test.want != "") || ok && name.String() != test.want {
-				t.Errorf("got %s, %v; want %q", name, ok, test.want)
+			owner, ok := fleets.owner(edge)
+			if ok != (test.want != "") || ok && owner.Gateway.String() != test.want {
+				t.Errorf("got %s, %v; want %q", owner.Gateway, ok, test.want)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestAFleetThatIsReplacedElsewhereCountsUntilItIsDeleted(t *testing.T) {
 			t.Parallel()
 			fleets := moved()
 			test.do(fleets)
-			if _, ok := fleets.gateway(test.account); ok != test.want {
+			if _, ok := fleets.owner(test.account); ok != test.want {
 				t.Errorf("admitted: %v, want %v", ok, test.want)
 			}
 		})

@@ -73,20 +73,20 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (xds.Proof, e
 	if review.Rejection != "" {
 		return xds.Proof{}, status.Error(codes.Unauthenticated, review.Rejection)
 	}
-	identity := xds.Identity{Pod: review.Pod}
+	proof := xds.Proof{Identity: xds.Identity{Pod: review.Pod}, Node: review.Node, Expires: expires}
 	switch review.Account {
 	case v.Peers:
 	case v.RateLimits:
-		identity.Group = xds.GroupID(ir.RateLimitService)
+		proof.Group = xds.GroupID(ir.RateLimitService)
 	default:
-		gateway, ok := v.Fleets.gateway(review.Account)
+		owner, ok := v.Fleets.owner(review.Account)
 		if !ok {
 			return xds.Proof{}, status.Errorf(codes.PermissionDenied,
 				"ServiceAccount %s runs no proxies of a Gateway that Gatewright serves", review.Account)
 		}
-		identity.Group = xds.GroupID(gateway)
+		proof.Group, proof.Owner = xds.GroupID(owner.Gateway), owner.UID
 	}
-	return xds.Proof{Identity: identity, Node: review.Node, Expires: expires}, nil
+	return proof, nil
 }
 
 // precheck rejects tokens that need no review, and returns the expiry.

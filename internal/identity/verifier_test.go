@@ -200,6 +200,16 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
+func TestTheProofOfAProxyNamesTheOwnerOfItsFleet(t *testing.T) {
+	t.Parallel()
+	verifier, api := newVerifier()
+	for account, want := range map[ServiceAccount]string{edge: "uid-1", system: "", counts: ""} {
+		if proof, err := verifier.Authenticate(t.Context(), api.good(account, "x")); err != nil || proof.Owner != want {
+			t.Errorf("%s: the owner is %q, %v; want %q", account, proof.Owner, err, want)
+		}
+	}
+}
+
 func TestReviewsAreRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

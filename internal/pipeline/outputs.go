@@ -16,6 +16,8 @@ type Proxies interface {
 	// Apply returns the states that the Gateways concerned are to have now.
 	Apply(changes []xds.Change) map[xds.GroupID]string
 	ApplyEndpoints(changes map[string]*xds.Resource)
+	// Own says whose the resources of a group are that follow: the UID of the Gateway that has the name now, empty if there is none.
+	Own(group xds.GroupID, owner string)
 }
 
 // Fleets receives the desired proxy fleets.
@@ -157,8 +159,19 @@ func listenerNeeds(port ir.Port) (tables, secrets []string, scopes bool) {
 	return tables, secrets, scopes
 }
 
-// publishFleets says which fleets should run, and how.
-func (g *graph) publishFleets(fleets Fleets) {
+// publishOwners says whose the groups of Gateways are, and returns the Gateways that have changed. Groups of shared fleets have no owner:
+// their Gateways come and go, and a class is the operator's.
+func (g *graph) publishOwners(proxies Proxies) []string {
+	changed := g.gateways.TakeChanged()
+	for _, key := range changed {
+		r, _ := g.gateways.Get(nil, key)
+		proxies.Own(ownGroup(key), r.Gateway.Fleet.UID)
+	}
+	return changed
+}
+
+// publishFleets says which fleets should run, and how. The Gateways are those that have changed.
+func (g *graph) publishFleets(fleets Fleets, gateways []string) {
 	for _, class := range g.shared.fleets.TakeChanged() {
 		switch shared, _ := g.shared.fleets.Get(nil, class); {
 		case !shared.Serves:
@@ -169,8 +182,7 @@ func (g *graph) publishFleets(fleets Fleets) {
 			fleets.Set(shared.Gateway)
 		}
 	}
-	different := g.gateways.TakeChanged()
-	different = append(different, g.http3.TakeChanged()...)
+	different := append(slices.Clone(gateways), g.http3.TakeChanged()...)
 	for _, key := range g.shared.sockets.TakeChanged() {
 		different = append(different, key.Gateway)
 	}

@@ -14,6 +14,10 @@ func (p *Pipeline) publish(b batch, report memo.Report) {
 	// The last good versions are those that are live before proxies and Convergence learn of their successors, which are not live yet.
 	p.quarantine.Remember()
 
+	// Owners are before resources: a Gateway that was made again under its name has the group of the one before, whose proxies get nothing
+	// of it. They may have changed in one step.
+	gateways := g.publishOwners(to.Proxies)
+
 	// Proxies are first: nothing may be reported that they cannot have got, and a fleet that is new finds its configuration.
 	changes, invalid := g.resourceChanges()
 	// The rate limit service is before them: it lets pass what it knows no limit of.
@@ -35,7 +39,7 @@ func (p *Pipeline) publish(b batch, report memo.Report) {
 
 	// Fleets are behind the states, and before outcomes: Convergence learns from them whose proxies have to prove the outcomes of a
 	// Gateway, and for a Gateway that moves to other proxies these have to have the state that they were just given.
-	g.publishFleets(to.Fleets)
+	g.publishFleets(to.Fleets, gateways)
 
 	// Endpoints that are chosen by labels are requested before routes report on them. No other call relies on it.
 	g.publishSelectors(to.Selectors)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,11 @@ func (c called) Reject(store.Kind, string, string, outcome.Rejection) { c.add("r
 type calledProxies struct {
 	*xds.Cache
 	*calls
+}
+
+func (c calledProxies) Own(group xds.GroupID, owner string) {
+	c.add("owners")
+	c.Cache.Own(group, owner)
 }
 
 func (c calledProxies) Apply(changes []xds.Change) map[xds.GroupID]string {
@@ -93,8 +99,68 @@ spec: {type: EndpointSelector, port: {number: 8080}, endpointSelector: {matchLab
 `)
 	seen = nil
 	p.config.step()
-	want := calls{"live", "proxies", "reach", "fleets", "selectors", "statuses", "refuse"}
+	want := calls{"live", "owners", "proxies", "reach", "fleets", "selectors", "statuses", "refuse"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the calls were %v, want %v", seen, want)
+	}
+}
+
+// ownedProxies records what becomes of groups, in order.
+type ownedProxies struct {
+	*xds.Cache
+	*calls
+}
+
+func (o ownedProxies) Own(group xds.GroupID, owner string) { o.add(group.String() + " is of " + owner) }
+
+func (o ownedProxies) Apply(changes []xds.Change) map[xds.GroupID]string {
+	for _, change := range changes {
+		o.add(change.Type.String() + " of " + change.Group.String())
+	}
+	return o.Cache.Apply(changes)
+}
+
+// TestTheOwnerOfANameIsKnownBeforeItsResources makes a Gateway again under its name, within one step and over two.
+func TestTheOwnerOfANameIsKnownBeforeItsResources(t *testing.T) {
+	t.Parallel()
+	gateway := func(uid, port string) string {
+		return `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1, uid: ` + uid + `}
+spec: {gatewayClassName: gatewright, listeners: [{name: http, port: ` + port + `, protocol: HTTP}]}
+`
+	}
+	var seen calls
+	out := discardAll()
+	out.Proxies = ownedProxies{xds.NewCache(), &seen}
+	p := New(out, prometheus.NewRegistry())
+	put(t, p, base+gateway("first", "80"))
+	p.Start()
+	gone := store.Change{Kind: store.Gateway, Key: "infra/web"}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"another listener", func() { put(t, p, gateway("first", "81")) }, "infra/web is of first"},
+		{"within one step", func() { p.Put(gone); put(t, p, gateway("second", "82")) }, "infra/web is of second"},
+		{"gone", func() { p.Put(gone) }, "infra/web is of "},
+		{"here again", func() { put(t, p, gateway("third", "83")) }, "infra/web is of third"},
+		{
+			"with another class", func() { put(t, p, strings.ReplaceAll(gateway("fourth", "84"), "gatewright", "other")) },
+			"infra/web is of fourth",
+		},
+	} {
+		seen = nil
+		step.do()
+		p.config.step()
+		if len(seen) < 2 || seen[0] != step.want || !slices.Contains(seen, "listener of infra/web") {
+			t.Errorf("%s: the calls were %q, want %q and then listeners", step.name, seen, step.want)
+		}
+		for _, later := range seen[1:] {
+			if strings.Contains(later, " is of ") {
+				t.Errorf("%s: the owner is set after resources: %q", step.name, seen)
+			}
+		}
 	}
 }

@@ -14,16 +14,16 @@ import (
 // errExpired ends a stream before its token expires. The proxy connects again with the current token.
 var errExpired = status.Error(codes.Unauthenticated, "the token that opened this stream is at its end; connect again with the current one")
 
-type identityKey struct{}
+type proofKey struct{}
 
-// nodeKey is the context key of the node that the caller runs on.
-type nodeKey struct{}
+// proofOf returns what is known of the caller of an admitted call.
+func proofOf(ctx context.Context) Proof {
+	proof, _ := ctx.Value(proofKey{}).(Proof)
+	return proof
+}
 
 // identityOf returns the identity of the caller of an admitted call.
-func identityOf(ctx context.Context) Identity {
-	identity, _ := ctx.Value(identityKey{}).(Identity)
-	return identity
-}
+func identityOf(ctx context.Context) Identity { return proofOf(ctx).Identity }
 
 // admitStream and admitCall intercept every call, so none is open by oversight. A stream ends before the token that opened it expires.
 func (s *Server) admitStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
@@ -71,8 +71,7 @@ func (s *Server) admit(ctx context.Context) (_ context.Context, _ context.Cancel
 		}
 		return nil, nil, s.reject(err)
 	}
-	ctx = context.WithValue(context.WithValue(ctx, identityKey{}, proof.Identity), nodeKey{}, proof.Node)
-	ctx, cancel := context.WithDeadlineCause(ctx, s.end(proof.Expires), errExpired)
+	ctx, cancel := context.WithDeadlineCause(context.WithValue(ctx, proofKey{}, proof), s.end(proof.Expires), errExpired)
 	return ctx, cancel, nil
 }
 

@@ -125,12 +125,16 @@ func (c *Cache) Origins(id GroupID, r NACK) []string {
 	return nil
 }
 
-// connect adds a stream to the group of its proxy.
-func (c *Cache) connect(s *stream, id GroupID) {
+// connect adds a stream to the group of its proxy. The owner may have changed since the proxy was authenticated.
+func (c *Cache) connect(s *stream, id GroupID) error {
 	g := c.lockGroup(id)
 	defer c.unlockGroup(g)
+	if !g.ownedLike(s) {
+		return errOtherOwner
+	}
 	s.group = g
 	g.streams[s] = struct{}{}
+	return nil
 }
 
 func (c *Cache) disconnect(s *stream) {

@@ -37,6 +37,13 @@ func (c *Cache) Followed() map[string]int {
 	return followed
 }
 
+// Groups is how many groups are kept.
+func (c *Cache) Groups() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.groups)
+}
+
 // BeforeBisection is called whenever a stream is about to do the work of a search.
 func (s *Server) BeforeBisection(work func()) { s.beforeBisection = work }
 

@@ -12,6 +12,8 @@ type group struct {
 	endpoints *endpointTable
 
 	mu sync.RWMutex
+	// owner is the UID of the Gateway, empty while there is none, and for a shared fleet; see owner.go.
+	owner string
 	// resources holds all but Endpoints and RouteTable.
 	resources [wireTypes]map[string]*namedResource
 	tables    map[string]*routeTable
@@ -34,7 +36,7 @@ func newGroup(id GroupID, endpoints *endpointTable) *group {
 }
 
 func (g *group) empty() bool {
-	if len(g.streams) > 0 || len(g.tables) > 0 {
+	if g.owner != "" || len(g.streams) > 0 || len(g.tables) > 0 {
 		return false
 	}
 	for _, resources := range g.resources {

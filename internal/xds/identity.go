@@ -26,6 +26,8 @@ func (i Identity) Peer() bool { return i.Group.IsZero() }
 // Proof is an authenticated identity, with the expiry of its token.
 type Proof struct {
 	Identity
+	// Owner is the UID of the Gateway, or the class, that the proxy belongs to; see [Cache.Own].
+	Owner string
 	// Node is the name of the pod's node, empty if the cluster does not report it.
 	Node    string
 	Expires time.Time

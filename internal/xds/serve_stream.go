@@ -8,7 +8,7 @@ import (
 
 // ServeStream serves one stream until it ends, without gRPC and without authentication: the caller vouches for the identity.
 func (s *Server) ServeStream(identity Identity, connection discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	ctx := context.WithValue(connection.Context(), identityKey{}, identity)
+	ctx := context.WithValue(connection.Context(), proofKey{}, Proof{Identity: identity})
 	return (&service{Server: s, running: ctx}).DeltaAggregatedResources(identified{connection, ctx})
 }
 

@@ -163,10 +163,10 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 	if !s.cache.opened.Load() {
 		return errNotOpen
 	}
-	node, _ := ctx.Value(nodeKey{}).(string)
+	proof := proofOf(ctx)
 	proxy := &stream{
-		identity: identity, node: node, logger: s.logger, metrics: s.metrics, observer: s.observer, beforeBisection: s.beforeBisection,
-		allowed: s.allowed,
+		identity: identity, owner: proof.Owner, node: proof.Node, logger: s.logger, metrics: s.metrics, observer: s.observer, end: end,
+		beforeBisection: s.beforeBisection, allowed: s.allowed,
 	}
 	if s.contains {
 		proxy.panicked = func(p any) {
@@ -174,15 +174,19 @@ func (s *service) DeltaAggregatedResources(connection discoveryv3.AggregatedDisc
 			end(errPanicked)
 		}
 	}
-	s.cache.connect(proxy, identity.Group)
+	if err := s.cache.connect(proxy, identity.Group); err != nil {
+		return s.reject(err)
+	}
 	defer s.cache.disconnect(proxy)
 	s.metrics.connected.Inc()
 	defer s.metrics.connected.Dec()
 	s.observer.Connected(identity)
 	defer s.observer.Disconnected(identity)
 	err := deltav3.NewServer(ctx, proxy, proxy, s.protocol...).DeltaStreamHandler(connection, resourcev3.AnyType)
-	if errors.Is(context.Cause(ctx), errPanicked) {
-		return errPanicked
+	for _, ended := range []error{errPanicked, errOtherOwner} {
+		if errors.Is(context.Cause(ctx), ended) {
+			return ended
+		}
 	}
 	return err //nolint:wrapcheck // it is a status for the proxy
 }

@@ -19,13 +19,16 @@ import (
 // stream is the stream of one proxy. To go-control-plane, which implements the protocol, it is both the cache and the callbacks, so a
 // proxy can only reach the group of its identity.
 type stream struct {
-	// identity and node, the node of the proxy if it is known, never change.
+	// identity, owner and node, the node of the proxy if it is known, never change.
 	identity Identity
+	owner    string
 	node     string
 	group    *group
 	logger   *slog.Logger
 	metrics  *metrics
 	observer Observer
+	// end ends the stream with a status for the proxy.
+	end func(error)
 	// panicked is called after a panic in work for the stream, and ends the stream. It is nil if a panic is to end the process.
 	panicked func(any)
 	// beforeBisection is for tests.
@@ -85,6 +88,9 @@ func (s *stream) CreateDeltaWatch(
 	defer s.group.mu.RUnlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errOtherOwner
+	}
 
 	if t == Endpoints {
 		s.followEndpoints(request)
@@ -232,12 +238,15 @@ func (s *stream) followEndpoints(request *discoveryv3.DeltaDiscoveryRequest) {
 	}
 }
 
-// close is called when the stream is over.
+// close is called when the stream is over, or is to end. Nothing is sent from then on.
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	s.unschedule()
+	for t := range s.subscriptions {
+		s.subscriptions[t].out = nil
+	}
 	for name := range s.subscriptions[Endpoints].names {
 		s.group.endpoints.unfollow(s, name)
 	}

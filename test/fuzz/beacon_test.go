@@ -74,6 +74,9 @@ func (p *proxies) Apply(changes []xds.Change) map[xds.GroupID]string {
 	return states
 }
 
+// Own implements [pipeline.Proxies]. Proxies have no owners here.
+func (*proxies) Own(xds.GroupID, string) {}
+
 // ApplyEndpoints implements [pipeline.Proxies].
 func (p *proxies) ApplyEndpoints(changes map[string]*xds.Resource) { p.cache.ApplyEndpoints(changes) }
 

@@ -135,6 +135,9 @@ func (p *plane) Apply(changes []xds.Change) map[xds.GroupID]string {
 	return states
 }
 
+// Own implements [pipeline.Proxies]. Proxies have no owners here.
+func (*plane) Own(xds.GroupID, string) {}
+
 // ApplyEndpoints implements [pipeline.Proxies].
 func (p *plane) ApplyEndpoints(changes map[string]*xds.Resource) {
 	p.cache.ApplyEndpoints(changes)

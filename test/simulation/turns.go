@@ -148,6 +148,9 @@ func (r *replica) Apply(changes []xds.Change) map[xds.GroupID]string {
 	return states
 }
 
+// Own implements [pipeline.Proxies]. Proxies have no owners here.
+func (*replica) Own(xds.GroupID, string) {}
+
 // ApplyEndpoints implements [pipeline.Proxies]. The lanes of a pipeline do not wait for each other, so the scheduler decides when endpoints
 // follow.
 func (r *replica) ApplyEndpoints(changes map[string]*xds.Resource) {

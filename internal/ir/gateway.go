@@ -147,8 +147,9 @@ const datagrams = "/udp"
 
 // Chain is what happens to the connections of a port that ask for ServerName. Without a RouteTable and without a Stream they are closed.
 type Chain struct {
-	// Name is unique within its Port.
-	Name string
+	// Name is unique within its Port. It is the ID of the listener, if Listener does not say another.
+	Name     string
+	Listener string
 	// ServerName is the TLS server name (exact or `*.suffix`) that selects the chain; empty selects what no other chain does.
 	ServerName string
 	// Certificates names the key pairs to offer, see [Certificate]; empty for plain text.

@@ -61,10 +61,15 @@ func (p *Pipeline) Explainable() explain.Config {
 func (g *graph) explainable(key string, gateway ir.Gateway) explain.Gateway {
 	e := explain.Gateway{Name: gateway.Name}
 	for _, port := range gateway.Ports {
-		p, invalid := g.servedPort(nil, ir.PortID{Gateway: key, Port: port.ID()})
+		id := ir.PortID{Gateway: key, Port: port.ID()}
+		p, invalid := g.servedPort(nil, id)
+		if t, _ := g.listeners.Get(nil, id); t.keeps() {
+			p, _ = g.ports.Get(nil, id)
+			invalid = nil
+		}
 		e.Ports = append(e.Ports, p)
 		for _, part := range invalid {
-			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", part.Owner, chainMessage(part.Reason)))
+			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", part.Owner, chainMessage(p.Protocol, part.Reason)))
 		}
 	}
 	status, _ := g.gatewayStatus.Get(nil, key)

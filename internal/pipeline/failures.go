@@ -71,9 +71,11 @@ func (f *failures) notices(all notices) {
 		f.graph.noticeStage(all, at, failed(reason))
 	}
 	for what, invalid := range f.invalid {
+		if what.typ == xds.Listener {
+			f.graph.noticeChains(all, ir.ParsePortName(what.name), invalid)
+		}
 		for _, part := range invalid {
 			if what.typ == xds.Listener && part.Owner != "" {
-				f.graph.noticeChain(all, ir.ChainID{Port: ir.ParsePortName(what.name), Chain: part.Owner}, chainMessage(part.Reason))
 				continue
 			}
 			reason, _, _ := strings.Cut(part.Reason, "\n")
@@ -149,8 +151,8 @@ var unreportedStages = map[string]string{
 	stageSockets:         "Gateways keep their target ports",
 	stageSharedFleet:     "the fleet stays as it is",
 	stageBundle:          "the stage after it reports it",
-	stageChain:           "the listener of the chain reports it",
-	stageFilterChain:     "the listener of the chain reports it",
+	stageChain:           "what the chain is made of reports it, see noticeChains",
+	stageFilterChain:     "what the chain is made of reports it, see noticeChains",
 	stageApart:           "proxies that reject the host get one that answers errors; its routes report the NACK",
 }
 

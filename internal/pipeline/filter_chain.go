@@ -10,7 +10,6 @@ import (
 
 	"github.com/gatewright/gatewright/internal/ir"
 	"github.com/gatewright/gatewright/internal/memo"
-	"github.com/gatewright/gatewright/internal/resolve/gateway"
 	"github.com/gatewright/gatewright/internal/store"
 	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
 	"github.com/gatewright/gatewright/internal/translate/wire"
@@ -178,32 +177,55 @@ func (g *graph) listener(
 }
 
 // chainMessage is what is reported about a chain that is not valid.
-func chainMessage(reason string) string {
+func chainMessage(protocol ir.Protocol, reason string) string {
+	closed := "it closes connections"
+	if protocol == ir.QUIC {
+		closed = "there is no HTTP/3"
+	}
 	reason, _, _ = strings.Cut(reason, "\n")
-	return fmt.Sprintf("proxies would reject it, so that it closes connections: %s. This is a bug: please report it, and change the object "+
-		"to get around it", reason)
+	return fmt.Sprintf("proxies would reject it, so that %s: %s. This is a bug: please report it, and change the object to get around it",
+		closed, reason)
 }
 
-// noticeChain adds a notice for what a chain is made of: its listener, or the route that has the connections of one of the listener's
-// names, and the policies.
-func (g *graph) noticeChain(all notices, id ir.ChainID, message string) {
-	port, _ := g.ports.Get(nil, id.Port)
+// noticeChains adds notices for what the chains of a port that are not valid are made of: policies, routes that have the connections of one
+// name, and listeners of which no chain is left. Without HTTP/3 a listener and its routes are served as before.
+func (g *graph) noticeChains(all notices, id ir.PortID, invalid []wire.ValidationError) {
+	port, _ := g.ports.Get(nil, id)
+	messages := map[string]string{}
+	for _, part := range invalid {
+		if part.Owner != "" {
+			messages[part.Owner] = chainMessage(port.Protocol, part.Reason)
+		}
+	}
+	byListener, served := map[string][]string{}, map[string]bool{}
 	for i := range port.Chains {
 		chain := &port.Chains[i]
-		if chain.Name != id.Chain {
+		listener := cmp.Or(chain.Listener, chain.Name)
+		message, closed := messages[chain.Name]
+		if !closed {
+			served[listener] = served[listener] || chain.Stream != nil || !chain.RouteTable.IsZero()
 			continue
 		}
 		for _, origin := range chain.Client().Origins {
-			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Port.Gateway, nil, message)
+			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Gateway, nil, message)
+		}
+		if port.Protocol == ir.QUIC {
+			continue
 		}
 		if chain.Stream != nil && chain.Stream.Route != "" {
 			kind, name := store.SplitKindKey(chain.Stream.Route)
-			all.add(subject{kind, name}, id.Port.Gateway, nil, message)
+			all.add(subject{kind, name}, id.Gateway, nil, message)
 		}
+		byListener[listener] = append(byListener[listener], message)
 	}
-	resolved, _ := g.gateways.Get(nil, id.Port.Gateway)
-	concerned := func(l gateway.Listener) bool { return l.ID == id.Chain }
-	for owner, listeners := range resolved.Owners(concerned) {
-		all.add(subject{owner.Kind, owner.Key}, id.Port.Gateway, listeners, message)
+	resolved, _ := g.gateways.Get(nil, id.Gateway)
+	for i := range resolved.Listeners {
+		l := &resolved.Listeners[i]
+		owner := l.Owner(id.Gateway)
+		for _, message := range byListener[l.ID] {
+			if !served[l.ID] {
+				all.add(subject{owner.Kind, owner.Key}, id.Gateway, []string{l.Name}, message)
+			}
+		}
 	}
 }

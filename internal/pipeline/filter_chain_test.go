@@ -219,6 +219,82 @@ func TestAPanicOfAChainClosesIt(t *testing.T) {
 	}
 }
 
+// TestAListenerOfWhichNoChainIsLeftReportsIt has the stages of chains of a TLS listener panic, which has one for each hostname.
+func TestAListenerOfWhichNoChainIsLeftReportsIt(t *testing.T) {
+	t.Parallel()
+	const objects = base + `
+kind: Gateway
+metadata: {namespace: infra, name: web, generation: 1}
+spec:
+  gatewayClassName: gatewright
+  listeners:
+    - {name: tls, hostname: '*.corp.example', port: 443, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: cert}]}}
+    - {name: https, hostname: web.example, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: cert}]}}
+---
+kind: TLSRoute
+metadata: {namespace: infra, name: a, generation: 1}
+spec:
+  parentRefs: [{name: web, sectionName: tls}]
+  hostnames: [a.corp.example]
+  rules: [{backendRefs: [{name: v1, port: 80}]}]
+---
+kind: TLSRoute
+metadata: {namespace: infra, name: b, generation: 1}
+spec:
+  parentRefs: [{name: web, sectionName: tls}]
+  hostnames: [b.corp.example]
+  rules: [{backendRefs: [{name: v1, port: 80}]}]
+---`
+	a, b := "TLSRoute infra/a []", "TLSRoute infra/b []"
+	for at, want := range map[string][]string{
+		"tls/a.corp.example": {a},
+		"tls/":               {"Gateway infra/web [tls]", a, "TLSRoute infra/a [tls]", b, "TLSRoute infra/b [tls]"},
+	} {
+		l := reportsOf(t, objects, WithFault(func(stage, key string) {
+			if stage == stageFilterChain && strings.HasPrefix(key, httpsPort.String()+"|"+at) {
+				panic("made to")
+			}
+		}))
+		if got := chainReports(l); !slices.Equal(got, want) {
+			t.Errorf("without the chains %s it is reported by %q, want %q", at, got, want)
+		}
+	}
+}
+
+// TestWhatLacksHTTP3AloneIsServed has a chain fail that is for HTTP/3, and not the one of the same listener for TCP.
+func TestWhatLacksHTTP3AloneIsServed(t *testing.T) {
+	t.Parallel()
+	l := reportsOf(t, base+sharedPort+ofTenant("http3: {}"), WithFault(func(stage, key string) {
+		if stage == stageFilterChain && strings.HasPrefix(key, httpsPort.OfQUIC().String()) {
+			panic("made to")
+		}
+	}))
+	var refused []string
+	for _, said := range l.said {
+		if who, what, _ := strings.Cut(said, ":"); strings.Contains(what, "so that there is no HTTP/3") {
+			refused = append(refused, who)
+		}
+	}
+	if want := []string{"refuse ClientTrafficPolicy tenant/p []"}; !slices.Equal(refused, want) || len(chainReports(l)) > 0 {
+		t.Errorf("it is reported by %q, want %q; closed: %q", refused, want, chainReports(l))
+	}
+}
+
+// reportsOf is what a pipeline with these objects reports.
+func reportsOf(t *testing.T, objects string, options ...Option) *recorder {
+	t.Helper()
+	l := &recorder{offers: map[string][]byte{}}
+	out := discardAll()
+	out.Proxies, out.Statuses, out.Convergence, out.Peers = xds.NewCache(), l, l, l
+	p := New(out, prometheus.NewRegistry(), options...)
+	for _, change := range tenantKeys() {
+		p.Put(change)
+	}
+	put(t, p, objects)
+	p.Start()
+	return l
+}
+
 // TestAnEditOfAListenerTranslatesNoOther counts the filter chains that an edit, and a new listener, have translated.
 func TestAnEditOfAListenerTranslatesNoOther(t *testing.T) {
 	t.Parallel()
@@ -255,6 +331,11 @@ func TestWhatIsNotValidOfAPortKeepsItsListener(t *testing.T) {
 		if len(got.invalid) != 1 || got.invalid[0].Owner != "" || !got.keeps() {
 			t.Errorf("listener %s has a resource: %t; not valid: %v", id, got.resource != nil, got.invalid)
 		}
+	}
+	if problems := p.Explainable().Gateways[0].Problems; slices.ContainsFunc(problems, func(problem string) bool {
+		return strings.Contains(problem, "closes connections")
+	}) {
+		t.Errorf("explanations say that chains are closed: %q", problems)
 	}
 }
 

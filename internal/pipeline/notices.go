@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -110,21 +109,26 @@ func (p *Pipeline) notices() notices {
 
 // noticeRoutes adds a notice for the routes of each listener that has one. A route is programmed only where a listener is that serves it.
 func (g *graph) noticeRoutes(all notices) {
-	for n, r := range maps.Clone(all) {
-		if len(r.listeners) == 0 || n.kind != store.Gateway && n.kind != store.ListenerSet {
-			continue
+	gateways := map[string]bool{}
+	for n, r := range all {
+		if len(r.listeners) > 0 && (n.kind == store.Gateway || n.kind == store.ListenerSet) {
+			gateways[n.gateway] = true
 		}
-		resolved, _ := g.gateways.Get(nil, n.gateway)
-		for _, l := range resolved.Listeners {
-			reasons, rejected := r.listeners[l.Name]
-			if !rejected || l.Owner(n.gateway) != (gateway.ListenerOwner{Kind: n.kind, Key: n.key}) {
+	}
+	for name := range gateways {
+		resolved, _ := g.gateways.Get(nil, name)
+		for i := range resolved.Listeners {
+			l := &resolved.Listeners[i]
+			owner := l.Owner(name)
+			r := all[notice{subject{owner.Kind, owner.Key}, name}]
+			if r == nil || r.listeners[l.Name] == nil {
 				continue
 			}
 			message := fmt.Sprintf("listener %s of %s %s is not programmed: %s; correct the listener, its certificates or the policies on it, "+
-				"see its conditions", l.Name, n.kind, n.key, text(reasons))
-			for _, key := range g.byListener.Keys(nil, ir.ListenerID{Gateway: n.gateway, Listener: l.ID}) {
+				"see its conditions", l.Name, owner.Kind, owner.Key, text(r.listeners[l.Name]))
+			for _, key := range g.byListener.Keys(nil, ir.ListenerID{Gateway: name, Listener: l.ID}) {
 				kind, own := store.SplitKindKey(key)
-				all.add(subject{kind, own}, n.gateway, []string{l.ID}, message)
+				all.add(subject{kind, own}, name, []string{l.ID}, message)
 			}
 		}
 	}

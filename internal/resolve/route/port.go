@@ -43,7 +43,8 @@ func namedChains(listener ir.Chain, streams map[string]*ir.Stream) []ir.Chain {
 	}
 	for _, domain := range slices.Sorted(maps.Keys(streams)) {
 		c := ir.Chain{
-			Name: listener.Name + "/" + domain, Certificates: listener.Certificates, Stream: streams[domain], Policy: listener.Policy,
+			Name: listener.Name + "/" + domain, Listener: listener.Name, Certificates: listener.Certificates, Stream: streams[domain],
+			Policy: listener.Policy,
 		}
 		if len(c.Certificates) == 0 {
 			c.Stream = c.Stream.Passthrough()

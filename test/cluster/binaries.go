@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // goToolchain is the Go that every binary is built with, whatever the machine has.
@@ -71,6 +73,31 @@ var (
 		packages: map[string]string{"lwepp": "."},
 	}
 )
+
+// binariesCommand is for tests that need an API server and no cluster.
+func binariesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "binaries",
+		Short: "Build etcd, Kubernetes and Helm if they are missing, and print their directories as a PATH",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := findLayout()
+			if err != nil {
+				return err
+			}
+			var dirs []string
+			for _, s := range []source{etcd, kube, helm} {
+				dir, err := s.build(cmd.Context(), l)
+				if err != nil {
+					return err
+				}
+				dirs = append(dirs, dir)
+			}
+			fmt.Println(strings.Join(dirs, ":"))
+			return nil
+		},
+	}
+}
 
 // build makes the binaries of a source unless the cache has them, and returns their directory.
 // A binary gets its name only when all are complete, so an interrupted build leaves none. Commands for clusters of all names take them from

@@ -43,6 +43,7 @@ func rootCommand() *cobra.Command {
 		downCommand(),
 		imagesCommand(),
 		envoyCommand(),
+		binariesCommand(),
 		installCommand(),
 		kubeconfigCommand(),
 		execCommand(),

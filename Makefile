@@ -287,6 +287,11 @@ translation: $(GOTESTSUM) $(CLUSTER) ## Send requests to a live Envoy with trans
 		$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,translation) -- -tags=translation -count=1 -timeout=20m ./translation && \
 		$(GOTESTSUM) --format=pkgname-and-test-fails $(call results,live-model) -- -tags=translation -count=1 -run=TestLiveEnvoy ./simulation
 
+.PHONY: charts
+charts: $(GOTESTSUM) $(CLUSTER) ## Run the tests of the chart gatewright-crds with Helm and an API server of their own, without a cluster
+	PATH=$$($(CLUSTER) binaries | tail -n 1):$$PATH; export PATH; cd test && \
+		$(GOTESTSUM) --format=testname $(call results,charts) -- -tags=charts $(TESTBUILD) -count=1 -timeout=30m $(TESTFLAGS) ./charts
+
 .PHONY: simulate
 simulate: $(GOTESTSUM) ## Run replicas against model Envoys in fake time (SIMULATIONS=100000 seeds from FIRST=0, EXPLORE=15000)
 	cd test && $(GOTESTSUM) --format=testname $(call results,simulation) -- \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The chart lints, renders with its defaults and with each switch the other way, and its schema refuses what it does not know.
+# The charts lint, render with their defaults and with each switch the other way, and their schemas refuse what they do not know.
 # It goes on after a failure and lists all at the end. Usage: hack/check-chart.sh PATH_TO_HELM
 set -uo pipefail
 readonly helm=$1
@@ -72,6 +72,22 @@ shared=$(comm -12 <(names gatewright-system replicas=2) <(names team-system cont
 if [[ -n $shared || -z $(names gatewright-system replicas=2) ]]; then
 	fail "two installations share: $shared"
 fi
+
+# The chart with the definitions. What becomes of those in a cluster is tested by make charts.
+readonly definitions=charts/gatewright-crds
+"$helm" lint --strict --quiet --set unchecked=true "$definitions" || fail "helm lint fails for $definitions, see above"
+for channel in standard experimental none; do
+	text=$("$helm" template gatewright-crds "$definitions" --set "unchecked=true,gatewayAPI.channel=$channel") ||
+		fail "$definitions does not render with the channel $channel, see above"
+	kinds=$(grep -c '"kind":"CustomResourceDefinition"' <<<"$text")
+	kept=$(grep -c '"helm.sh/resource-policy":"keep"' <<<"$text")
+	((kinds >= 7 && kept == kinds)) || fail "$kept of $kinds definitions of $definitions with the channel $channel are kept by Helm"
+done
+for values in "gatewayAPI.channel=stable" "gatewayApi.channel=none" "unchecked=yes"; do
+	if "$helm" template gatewright-crds "$definitions" --set "unchecked=true,$values" >/dev/null 2>&1; then
+		fail "$definitions accepts --set $values"
+	fi
+done
 
 if ((${#failures[@]} > 0)); then
 	printf '%s\n' "${failures[@]}" "chart: ${#failures[@]} failures" >&2

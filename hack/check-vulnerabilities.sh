@@ -8,7 +8,7 @@ readonly tool=$1 database=${2:-}
 cd "$(dirname "$0")/.." || exit
 
 # The tests that need a cluster or an Envoy are behind these tags.
-readonly tags=fuzz,translation,conformance,inference,e2e,fault,bench,multicluster
+readonly tags=fuzz,translation,charts,conformance,inference,e2e,fault,bench,multicluster
 
 options=()
 [[ -z $database ]] || options=("-db=$database")

@@ -159,6 +159,8 @@ check "simulation" make --no-print-directory simulate SIMULATIONS=2000 EXPLORE=5
 ((failed == 0)) || exit 1
 [[ $wanted == all ]] || exit 0
 
+# An API server of its own, before the cluster needs the machine.
+check "definitions by Helm" make --no-print-directory charts
 touched_cluster=true
 must "cluster up" make --no-print-directory cluster-up
 must "images, install" make --no-print-directory images install

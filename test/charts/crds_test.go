@@ -78,6 +78,43 @@ func TestUpgrade(t *testing.T) {
 	refused(t, []string{"extensions.gatewright.dev", "newer than v0.0.9"}, "upgrade", release, old, leave)
 }
 
+// TestForceReplace: with that flag, Helm updates what it would update without, and deletes nothing, before it reports an error.
+func TestForceReplace(t *testing.T) {
+	now := chart(t, "0.1.0", current)
+	clean(t)
+	helm(t, "install", release, chart(t, "0.0.9", older))
+	before := live(t)
+	_, err := command(t.Context(), "", "helm", "upgrade", release, now, "--force-replace")
+	if err == nil || !strings.Contains(err.Error(), "server-side apply and force replace") {
+		t.Errorf("helm upgrade --force-replace does not report what it cannot do: %v", err)
+	}
+	updated := live(t)
+	for name, d := range before {
+		if updated[name].UID != d.UID || updated[name].DeletionTimestamp != nil {
+			t.Errorf("%s was deleted", name)
+		}
+		if strings.Contains(name, ".networking.") && updated[name].version() != current {
+			t.Errorf("%s is of %s", name, updated[name].version())
+		}
+	}
+	kubectl(t, upstream(t, "standard", newer), "replace", "--filename=-")
+	refused(t, []string{classes}, "upgrade", release, now, "--force-replace")
+}
+
+// TestClientSideApply: Helm applies no definition that exists, and goes on so until it is told otherwise.
+func TestClientSideApply(t *testing.T) {
+	now := chart(t, "0.1.0", current)
+	clean(t)
+	helm(t, "install", release, chart(t, "0.0.9", older))
+	for _, flags := range [][]string{{"--server-side=false"}, {"--server-side=false", "--force-replace"}, nil} {
+		refused(t, []string{"already exists"}, append([]string{"upgrade", release, now}, flags...)...)
+	}
+	helm(t, "upgrade", release, now, "--server-side=true")
+	if d := live(t)[classes]; d.version() != current {
+		t.Errorf("%s is of %s", classes, d.version())
+	}
+}
+
 // TestReplacedByKubectl: what a client has replaced belongs to it, and is neither replaced nor deleted.
 func TestReplacedByKubectl(t *testing.T) {
 	now := chart(t, "0.1.0", current)

@@ -1,9 +1,6 @@
 package simulation
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // small is the world whose interleavings are all tried: one Gateway, two proxies, one with the anchor, two routes and two replicas.
 var small = Config{Replicas: 2, Gateways: 1, Proxies: 2, Anchored: []bool{true, false}, Routes: []int{0, 1}, Listeners: 1}
@@ -26,6 +23,8 @@ type Node struct {
 	// Seen names the state that it leads to: what each replica, each proxy and the API server have seen, in order. Two beginnings that
 	// differ only in the order of steps that do not concern each other have the same.
 	Seen string
+	// State describes that state as far as it is visible, to check that one name does not stand for two.
+	State string
 	Result
 }
 
@@ -38,19 +37,23 @@ func Try(actions []Action) Node {
 	seen := map[string]string{}
 	used := map[string]bool{}
 	for _, a := range actions {
+		if s.problem != "" {
+			break
+		}
 		for _, who := range s.concerned(a) {
 			seen[who] += a.String() + ";"
 		}
 		used[a.String()] = true
-		if s.problem == "" {
-			s.perform(a)
+		if !s.perform(a) {
+			panic(fmt.Sprintf("%s was offered and is not possible", a))
 		}
 	}
-	n := Node{Actions: actions, Next: s.next(used)}
-	for _, who := range []string{"api", "r0", "r1", "p0", "p1"} {
+	n := Node{Actions: actions, State: s.state()}
+	for _, who := range s.participants() {
 		n.Seen += who + "{" + seen[who] + "}"
 	}
 	if s.problem == "" {
+		n.Next = s.next(used)
 		s.perform(Action{Verb: settle})
 	}
 	n.Result = Result{Config: small, Actions: append(append(
@@ -59,7 +62,7 @@ func Try(actions []Action) Node {
 	return n
 }
 
-// next are the possible actions: all deliveries, and what is left of the script.
+// next are the possible actions: all deliveries, replicas that notice the end of a stream, and what is left of the script.
 func (s *simulation) next(used map[string]bool) []Action {
 	var all []Action
 	s.offerDeliveries(func(_ int, a Action) {
@@ -69,6 +72,9 @@ func (s *simulation) next(used map[string]bool) []Action {
 			all = append(all, a)
 		}
 	})
+	for i := range s.orphans {
+		all = append(all, Action{Verb: notice, N: i})
+	}
 	for _, a := range script {
 		if !used[a.String()] {
 			all = append(all, a)
@@ -77,30 +83,57 @@ func (s *simulation) next(used map[string]bool) []Action {
 	return all
 }
 
-// concerned are those who notice an action.
+const apiServerName = "api"
+
+func replicaName(i int) string { return fmt.Sprint("r", i) }
+func proxyName(i int) string   { return fmt.Sprint("p", i) }
+
+// participants are the API server, with what conditions promise, all replicas and all proxies.
+func (s *simulation) participants() []string {
+	all := append([]string{apiServerName}, s.replicaNames()...)
+	for i := range s.proxies {
+		all = append(all, proxyName(i))
+	}
+	return all
+}
+
+func (s *simulation) replicaNames() []string {
+	var all []string
+	for i := range s.replicas {
+		all = append(all, replicaName(i))
+	}
+	return all
+}
+
+// concerned are the participants whose state an action reads or changes. What is under way waits in a queue with one sender and one
+// receiver. So a delivery concerns the receiver only, and what is sent the sender only. There must be at least one.
 func (s *simulation) concerned(a Action) []string {
 	switch a.Verb {
-	case watch, assign, members:
-		return []string{fmt.Sprint("r", a.N)}
+	case putRoute, deleteRoute:
+		// Replicas learn of it by a watch event.
+		return []string{apiServerName}
+	case watch, assign:
+		return []string{replicaName(a.N)}
 	case handle:
-		return []string{fmt.Sprint("r", a.N), "api"}
+		return []string{replicaName(a.N), apiServerName}
 	case request1:
-		if l := s.proxies[a.N].link; l != nil {
-			return []string{strings.Join(strings.Split(l.end.name, "-")[:2], "")[len("replica")-1:]}
-		}
-		return nil
+		return []string{replicaName(s.proxies[a.N].link.end.number)}
 	case response1:
-		return []string{fmt.Sprint("p", a.N)}
+		return []string{proxyName(a.N)}
 	case cut:
-		return []string{fmt.Sprint("p", a.N)}
+		// The replica notices it later. Which one a notice means depends on the order of cuts.
+		return []string{proxyName(a.N), replicaName(s.proxies[a.N].link.end.number)}
+	case notice:
+		return []string{replicaName(s.orphans[a.N].end.number)}
 	case connect:
-		return []string{fmt.Sprint("p", a.N), fmt.Sprint("r", a.M)}
+		// What was promised, and what replicas have decided, is dropped if events have not arrived yet.
+		return append(s.replicaNames(), apiServerName, proxyName(a.N))
 	case peerRequest1, peerResponse1:
-		return []string{fmt.Sprint("r", a.N), fmt.Sprint("r", a.M)}
+		return []string{replicaName(a.N), replicaName(a.M)}
 	case sleep:
-		return []string{"api", "r0", "r1", "p0", "p1"}
+		return s.participants()
 	default:
-		return []string{"api"}
+		panic(fmt.Sprintf("it is not known whom %s concerns", a))
 	}
 }
 
@@ -108,14 +141,14 @@ func (s *simulation) concerned(a Action) []string {
 // many are tried at once.
 type Frontier struct {
 	queue [][]Action
-	seen  map[string]bool
-	// Tried counts the beginnings that were tried, by length, and Same those that led to a known state.
-	Tried []int
-	Same  int
+	// seen are the states that are known, by name.
+	seen map[string]string
+	// Tried counts the beginnings that were tried, by length, and Same those of them that led to a known state.
+	Tried, Same []int
 }
 
 // NewFrontier begins with the empty beginning.
-func NewFrontier() *Frontier { return &Frontier{queue: [][]Action{nil}, seen: map[string]bool{}} }
+func NewFrontier() *Frontier { return &Frontier{queue: [][]Action{nil}, seen: map[string]string{}} }
 
 // Take returns the next beginnings, at most so many. There are none when everything has been tried.
 func (f *Frontier) Take(most int) [][]Action {
@@ -125,20 +158,25 @@ func (f *Frontier) Take(most int) [][]Action {
 	return next
 }
 
-// Done takes where a beginning led to. The caller passes them in the order in which they were taken.
-func (f *Frontier) Done(n Node) {
+// Done takes where a beginning led to. The caller passes them in the order in which they were taken. It returns an error if the beginning
+// counts as one that led to another state.
+func (f *Frontier) Done(n Node) error {
 	for len(f.Tried) <= len(n.Actions) {
-		f.Tried = append(f.Tried, 0)
+		f.Tried, f.Same = append(f.Tried, 0), append(f.Same, 0)
 	}
 	f.Tried[len(n.Actions)]++
-	if f.seen[n.Seen] {
-		f.Same++
-		return
+	if state, known := f.seen[n.Seen]; known {
+		f.Same[len(n.Actions)]++
+		if state != n.State {
+			return fmt.Errorf("%v counts as %s and leads to\n%s\nanother beginning led to\n%s", n.Actions, n.Seen, n.State, state)
+		}
+		return nil
 	}
-	f.seen[n.Seen] = true
+	f.seen[n.Seen] = n.State
 	for _, a := range n.Next {
 		f.queue = append(f.queue, append(append([]Action{}, n.Actions...), a))
 	}
+	return nil
 }
 
 // Depth is the length up to which everything has been tried.

@@ -4,19 +4,39 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
-var explore = flag.Int("explore", 300, "how many beginnings of traces of the small world to try, the shortest first")
+var explore = flag.Int("explore", 320, "how many beginnings of traces of the small world to try, the shortest first")
 
 // batch is how many beginnings are handed to the workers at once.
 const batch = 256
 
+func TestEveryActionLeadsToAnotherState(t *testing.T) {
+	t.Parallel()
+	try := func(actions []Action) (n Node) {
+		synctest.Test(t, func(*testing.T) { n = Try(actions) })
+		return n
+	}
+	beginning := []Action{{Verb: cut, N: 0}, {Verb: connect, N: 0, M: 1}, {Verb: putRoute, N: 0, M: 1}}
+	for length := range len(beginning) + 1 {
+		before := try(beginning[:length])
+		for _, a := range before.Next {
+			after := try(append(slices.Clone(beginning[:length]), a))
+			if after.Problem != "" || after.Seen == before.Seen {
+				t.Errorf("%v, then %s: no participant has seen it. %s", beginning[:length], a, after.Problem)
+			}
+		}
+	}
+}
+
 func TestAllInterleavings(t *testing.T) {
 	t.Parallel()
-	frontier := NewFrontier()
+	frontier, start := NewFrontier(), time.Now()
 	var found atomic.Int64
 	for left := *explore; left > 0 && found.Load() < *failures; {
 		beginnings := frontier.Take(min(left, batch))
@@ -40,8 +60,11 @@ func TestAllInterleavings(t *testing.T) {
 			}
 		})
 		for _, n := range nodes {
-			frontier.Done(n)
+			if err := frontier.Done(n); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	t.Logf("all beginnings of up to %d actions; tried by length: %v, %d led to known states", frontier.Depth(), frontier.Tried, frontier.Same)
+	t.Logf("all beginnings of up to %d actions in %s; tried by length: %v, of these led to known states: %v",
+		frontier.Depth(), time.Since(start).Round(time.Second), frontier.Tried, frontier.Same)
 }

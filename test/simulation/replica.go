@@ -30,7 +30,9 @@ import (
 // replica is a control plane as it is assembled in production, but for informers, fleets and leader election, which the scheduler stands
 // for.
 type replica struct {
-	name       string
+	name string
+	// number is the one that actions name.
+	number     int
 	cache      *xds.Cache
 	tracker    *convergence.Tracker
 	pipeline   *pipeline.Pipeline

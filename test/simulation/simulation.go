@@ -235,6 +235,7 @@ func (s *simulation) openPeer(ctx context.Context, from *replica, to string) (*l
 func (s *simulation) startReplica(i int) {
 	s.started[i]++
 	r := newReplica(s.ctx, fmt.Sprintf("replica-%d-%d", i, s.started[i]), s.openPeer, s.wake)
+	r.number = i
 	r.start(s.api.objects)
 	s.mu.Lock()
 	s.replicas[i] = r

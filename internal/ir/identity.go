@@ -100,6 +100,11 @@ func ParsePortName(s string) PortID {
 // OfQUIC is the port of the same number at which HTTP/3 is served beside this TCP port.
 func (p PortID) OfQUIC() PortID { return PortID{Gateway: p.Gateway, Port: p.Port + datagrams} }
 
+// OfTCP is the port beside which HTTP/3 is served at this one, and every other port itself.
+func (p PortID) OfTCP() PortID {
+	return PortID{Gateway: p.Gateway, Port: strings.TrimSuffix(p.Port, datagrams)}
+}
+
 // ParsePortID is the inverse of [PortID.String].
 func ParsePortID(s string) PortID {
 	gateway, port, _ := strings.Cut(s, keySeparator)

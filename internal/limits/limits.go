@@ -47,6 +47,9 @@ type Limits struct {
 	NamespaceBytes int
 	GatewayBytes   int
 	WildcardBytes  int
+	// ListenerBytes is how many bytes the listeners of a Gateway whose connections are chosen by name may take together, which namespaces
+	// share. All those of a port are one resource.
+	ListenerBytes int
 }
 
 const mebibyte = 1 << 20
@@ -58,7 +61,7 @@ func Defaults() Limits {
 		NamespaceExpressions: 5_000_000, Backends: 10_000, GatewayHostnames: 30_000, GatewayBackends: 30_000, Endpoints: 10_000,
 		NamespaceEndpoints: 200_000, RepeatedRules: 100_000, Listeners: 2_048, NamespaceListeners: 512, ExternalHostnames: 256, RateLimits: 1_000,
 		RouteBytes: 16 * mebibyte, HostBytes: 128 * mebibyte, NamespaceBytes: 128 * mebibyte, GatewayBytes: 512 * mebibyte,
-		WildcardBytes: 128 * mebibyte,
+		WildcardBytes: 128 * mebibyte, ListenerBytes: 64 * mebibyte,
 	}
 }
 
@@ -86,6 +89,7 @@ const (
 	NameNamespaceBytes       = "namespaceBytes"
 	NameGatewayBytes         = "gatewayBytes"
 	NameWildcardBytes        = "wildcardBytes"
+	NameListenerBytes        = "listenerBytes"
 )
 
 // names are all limits by name.
@@ -113,6 +117,7 @@ func (l *Limits) names() map[string]*int {
 		NameNamespaceBytes:       &l.NamespaceBytes,
 		NameGatewayBytes:         &l.GatewayBytes,
 		NameWildcardBytes:        &l.WildcardBytes,
+		NameListenerBytes:        &l.ListenerBytes,
 	}
 }
 

@@ -47,6 +47,7 @@ func newBudgets(
 func (g *graph) noticeBudgets(all notices) {
 	g.noticeRepeats(all)
 	g.noticeWildcards(all)
+	g.noticeListeners(all)
 	l := &g.objects.Limits
 	for _, key := range g.budgets.hosts.Keys(nil, beyond) {
 		host, _ := g.hosts.Table.Get(nil, key)

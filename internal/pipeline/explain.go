@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,6 +69,10 @@ func (g *graph) explainable(key string, gateway ir.Gateway) explain.Gateway {
 			invalid = nil
 		}
 		e.Ports = append(e.Ports, p)
+		closed := g.closedChains(id)
+		for _, chain := range slices.Sorted(maps.Keys(closed)) {
+			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", chain, closed[chain]))
+		}
 		for _, part := range invalid {
 			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", part.Owner, chainMessage(p.Protocol, part.Reason)))
 		}

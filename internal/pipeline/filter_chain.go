@@ -9,6 +9,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 
 	"github.com/gatewright/gatewright/internal/ir"
+	"github.com/gatewright/gatewright/internal/limits"
 	"github.com/gatewright/gatewright/internal/memo"
 	"github.com/gatewright/gatewright/internal/store"
 	listenertranslate "github.com/gatewright/gatewright/internal/translate/listener"
@@ -45,8 +46,12 @@ func (g *graph) addFilterChainStages() {
 	// What was there before may lack a guard that was added since.
 	chains := memo.DeriveOf(g.memo, stageChain, ir.ParseChainID, byChain, deepEqual[portChain], g.portChain,
 		memo.OnPanic(func(*store.View, string, portChain, string) portChain { return portChain{} }))
+	g.listenerRoom = g.addListenerBudgetStages(byChain, chains)
 	g.filterChains = memo.DeriveOf(g.memo, stageFilterChain, ir.ParseChainID, byChain, sameFilterChain,
 		func(v *store.View, id ir.ChainID) filterChain {
+			if g.listenerRoom.place(v, id) != limits.Served {
+				return filterChain{}
+			}
 			in, _ := chains.Get(v, id)
 			tracing, _ := g.tracing.Get(v, id.Port.Gateway)
 			return in.translate(id, tracing)
@@ -86,9 +91,7 @@ func (in portChain) translate(id ir.ChainID, tracing *ir.Tracing) filterChain {
 	}
 	var made filterChain
 	build := func(port ir.Port) []*listenerv3.FilterChain {
-		part, err := wire.Build(func() *listenerv3.Listener {
-			return &listenerv3.Listener{FilterChains: listenertranslate.FilterChains(port, in.chain, tracing)}
-		})
+		part, err := in.build(port, tracing)
 		var r *xds.Resource
 		if err == nil {
 			r, err = xds.NewResource(part)
@@ -111,8 +114,15 @@ func (in portChain) translate(id ir.ChainID, tracing *ir.Tracing) filterChain {
 	return made
 }
 
-// servedPort is a port as proxies get it, and the chains that are not valid. Such a chain closes its connections. Over QUIC it is left out,
-// because nothing but requests is served there, and those that come by a wider chain are refused.
+// build makes the filter chains as part of a listener that has nothing else.
+func (in portChain) build(port ir.Port, tracing *ir.Tracing) (*listenerv3.Listener, error) {
+	return wire.Build(func() *listenerv3.Listener {
+		return &listenerv3.Listener{FilterChains: listenertranslate.FilterChains(port, in.chain, tracing)}
+	})
+}
+
+// servedPort is a port as proxies get it, and the chains that are not valid. Such a chain closes its connections, as one beyond a limit
+// does. Over QUIC it is left out, because nothing but requests is served there, and those that come by a wider chain are refused.
 func (g *graph) servedPort(v *store.View, id ir.PortID) (served ir.Port, invalid []wire.ValidationError) {
 	port, _ := g.ports.Get(v, id)
 	if !port.Protocol.ChoosesByName() {
@@ -121,7 +131,14 @@ func (g *graph) servedPort(v *store.View, id ir.PortID) (served ir.Port, invalid
 	chains := make([]ir.Chain, 0, len(port.Chains))
 	for i := range port.Chains {
 		chain := port.Chains[i]
-		made, _ := g.filterChains.Get(v, ir.ChainID{Port: id, Chain: chain.Name})
+		chainID := ir.ChainID{Port: id, Chain: chain.Name}
+		if place := g.listenerRoom.place(v, chainID); place != limits.Served {
+			if port.Protocol != ir.QUIC && place == limits.Closed {
+				chains = append(chains, chain.Closed())
+			}
+			continue
+		}
+		made, _ := g.filterChains.Get(v, chainID)
 		if made.version == "" {
 			invalid = append(invalid, wire.ValidationError{Owner: chain.Name, Reason: made.reason})
 			if port.Protocol == ir.QUIC {
@@ -157,13 +174,21 @@ func (g *graph) listener(
 			listenertranslate.CheckShared(whole, tracing)
 		}
 		var chains []*listenerv3.FilterChain
+		var closed []string
 		for _, chain := range port.Chains {
-			made, _ := g.filterChains.Get(v, ir.ChainID{Port: id, Chain: chain.Name})
-			if made.version == "" {
-				chains = append(chains, listenertranslate.FilterChains(port, chain, nil)...)
-			} else {
+			chainID := ir.ChainID{Port: id, Chain: chain.Name}
+			made, _ := g.filterChains.Get(v, chainID)
+			switch {
+			case made.version != "":
 				chains = append(chains, of(made)...)
+			case chain.ServerName != "" && g.listenerRoom.place(v, chainID) != limits.Served:
+				closed = append(closed, chain.ServerName)
+			default:
+				chains = append(chains, listenertranslate.FilterChains(port, chain, nil)...)
 			}
+		}
+		if len(closed) > 0 {
+			chains = append(chains, listenertranslate.ClosedNames(port, closed))
 		}
 		return listenertranslate.Bind(listenertranslate.WithChains(name, port, chains), g.families)
 	})
@@ -197,6 +222,22 @@ func (g *graph) noticeChains(all notices, id ir.PortID, invalid []wire.Validatio
 			messages[part.Owner] = chainMessage(port.Protocol, part.Reason)
 		}
 	}
+	for i := range port.Chains {
+		if message, closed := messages[port.Chains[i].Name]; closed {
+			for _, origin := range port.Chains[i].Client().Origins {
+				all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Gateway, nil, message)
+			}
+		}
+	}
+	if port.Protocol != ir.QUIC {
+		g.noticeClosed(all, id, messages)
+	}
+}
+
+// noticeClosed adds notices for what the closed chains of a port serve: routes that have the connections of one name, and listeners of
+// which no chain is left.
+func (g *graph) noticeClosed(all notices, id ir.PortID, messages map[string]string) {
+	port, _ := g.ports.Get(nil, id)
 	byListener, served := map[string][]string{}, map[string]bool{}
 	for i := range port.Chains {
 		chain := &port.Chains[i]
@@ -204,12 +245,6 @@ func (g *graph) noticeChains(all notices, id ir.PortID, invalid []wire.Validatio
 		message, closed := messages[chain.Name]
 		if !closed {
 			served[listener] = served[listener] || chain.Stream != nil || !chain.RouteTable.IsZero()
-			continue
-		}
-		for _, origin := range chain.Client().Origins {
-			all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Gateway, nil, message)
-		}
-		if port.Protocol == ir.QUIC {
 			continue
 		}
 		if chain.Stream != nil && chain.Stream.Route != "" {

@@ -93,6 +93,7 @@ type graph struct {
 	fanout *sharedfleet.Fanout
 
 	filterChains *store.TableOf[ir.ChainID, filterChain]
+	listenerRoom listenerRoom
 	listeners    *store.TableOf[ir.PortID, translation]
 	tables       *store.TableOf[ir.TableID, translation]
 	virtualHosts *store.TableOf[ir.HostID, translation]

@@ -95,7 +95,7 @@ func (d *damage) exceed() (before, after view) {
 		limits.NameHostRules, limits.NameHostExpressions, limits.NameRoutes, limits.NameRules, limits.NameNamespaceExpressions,
 		limits.NameBackends, limits.NameGatewayHostnames, limits.NameGatewayBackends, limits.NameRepeatedRules, limits.NameListeners,
 		limits.NameNamespaceListeners, limits.NameRouteBytes, limits.NameHostBytes, limits.NameNamespaceBytes, limits.NameGatewayBytes,
-		limits.NameWildcardBytes, limits.NameRateLimits,
+		limits.NameWildcardBytes, limits.NameListenerBytes, limits.NameRateLimits,
 	}
 	name := names[d.IntN(len(names))]
 	limit := 1 + d.IntN(8)

@@ -79,6 +79,13 @@ func FilterChains(port ir.Port, chain ir.Chain, tracing *ir.Tracing) []*listener
 	return chains
 }
 
+// ClosedNames closes the connections for server names. However many there are, they take little beside themselves.
+func ClosedNames(port ir.Port, names []string) *listenerv3.FilterChain {
+	fc := filterChain(port, ir.Chain{Name: closedName}, nil, false)
+	fc.FilterChainMatch.ServerNames = names
+	return fc
+}
+
 // CheckShared ends the [wire.Build] that it is part of if what all chains for requests have from their port is not valid, such as access
 // logs and spans. No single chain is at fault then.
 func CheckShared(port ir.Port, tracing *ir.Tracing) {
@@ -87,6 +94,9 @@ func CheckShared(port ir.Port, tracing *ir.Tracing) {
 		connectionManager(port, ir.Chain{RouteTable: port.Chains[i].RouteTable}, tracing, false)
 	}
 }
+
+// closedName is the name of the filter chain of [ClosedNames]. No listener has it.
+const closedName = "|closed"
 
 // trustedSuffix is at the end of the name of a filter chain for peers that may tell who the client is. No listener has it in its name.
 const trustedSuffix = "|trusted"

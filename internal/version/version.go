@@ -15,8 +15,8 @@ const (
 	Unknown = "unknown"
 )
 
-// version is written by the linker, see the package's comment.
-var version string
+// version and commit are written by the linker, see the package's comment.
+var version, commit string
 
 // Info is what a program knows about how it was built.
 type Info struct {
@@ -34,17 +34,17 @@ func Current() Info {
 	if !ok {
 		build = &debug.BuildInfo{}
 	}
-	return describe(version, build)
+	return describe(version, commit, build)
 }
 
-func describe(linked string, build *debug.BuildInfo) Info {
+func describe(linked, commit string, build *debug.BuildInfo) Info {
 	module := build.Main.Version
 	if module == "(devel)" {
 		module = Devel
 	}
 	return Info{
 		Version:  cmp.Or(linked, module, Devel),
-		Revision: revision(build.Settings),
+		Revision: cmp.Or(commit, revision(build.Settings)),
 		Go:       cmp.Or(build.GoVersion, runtime.Version()),
 	}
 }

@@ -23,19 +23,21 @@ func TestDescribe(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		linked string
+		commit string
 		build  *debug.BuildInfo
 		want   Info
 	}{
-		{"a release has the version of its linker", "v0.1.0", built("v0.0.0-2026", at, clean), Info{"v0.1.0", commit, "go1.99"}},
-		{"a release without its repository has no revision", "v0.1.0", built("(devel)"), Info{"v0.1.0", "unknown", "go1.99"}},
-		{"a checkout has what Go derives from the commit", "", built("v0.0.0-2026", at, clean), Info{"v0.0.0-2026", commit, "go1.99"}},
-		{"changed files make it dirty", "", built("v0.0.0-2026+dirty", at, dirty), Info{"v0.0.0-2026+dirty", commit + "-dirty", "go1.99"}},
-		{"a build that asks no repository is devel", "", built("(devel)"), Info{"devel", "unknown", "go1.99"}},
-		{"a program without build information is devel", "", &debug.BuildInfo{}, Info{"devel", "unknown", runtime.Version()}},
+		{"a release has the version of its linker", "v0.1.0", "", built("v0.0.0-2026", at, clean), Info{"v0.1.0", commit, "go1.99"}},
+		{"a release without its repository has no revision", "v0.1.0", "", built("(devel)"), Info{"v0.1.0", "unknown", "go1.99"}},
+		{"a release has the commit of its linker", "v0.1.0", commit, built("(devel)"), Info{"v0.1.0", commit, "go1.99"}},
+		{"a checkout has what Go derives from the commit", "", "", built("v0.0.0-2026", at, clean), Info{"v0.0.0-2026", commit, "go1.99"}},
+		{"changed files make it dirty", "", "", built("v0.0.0-2026+dirty", at, dirty), Info{"v0.0.0-2026+dirty", commit + "-dirty", "go1.99"}},
+		{"a build that asks no repository is devel", "", "", built("(devel)"), Info{"devel", "unknown", "go1.99"}},
+		{"a program without build information is devel", "", "", &debug.BuildInfo{}, Info{"devel", "unknown", runtime.Version()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := describe(test.linked, test.build); got != test.want {
+			if got := describe(test.linked, test.commit, test.build); got != test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})

@@ -13,9 +13,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	ocilayout "github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/spf13/cobra"
+
+	"github.com/gatewright/gatewright/test/ociimage"
 )
 
 const (
@@ -29,7 +29,6 @@ const (
 	// What the manifests of the inference suite name.
 	inferenceEchoImage = "gcr.io/k8s-staging-gateway-api/echo-basic:v20251106-v1.3.0-263-g47c3435c"
 	lweppImage         = "registry.k8s.io/gateway-api-inference-extension/lwepp:v1.6.0"
-	unprivileged       = "65532:65532"
 )
 
 // image is what to make and the names under which containerd shall know it.
@@ -37,7 +36,7 @@ type image struct {
 	names      []string
 	entrypoint string
 	arguments  []string
-	files      []file
+	files      []ociimage.File
 }
 
 func imagesCommand() *cobra.Command {
@@ -78,20 +77,20 @@ func loadBaseImages(ctx context.Context, l layout) error {
 		{
 			names:      []string{pauseImage},
 			entrypoint: "/pause",
-			files:      []file{{path: "/pause", from: pause, mode: 0o755}},
+			files:      []ociimage.File{{Path: "/pause", From: pause, Mode: 0o755}},
 		},
 		{
 			names:      []string{"docker.io/envoyproxy/envoy:distroless-v" + envoyVersion},
 			entrypoint: "/usr/local/bin/envoy",
 			arguments:  []string{"-c", "/etc/envoy/envoy.yaml"},
-			files:      append(libraries, file{path: "/usr/local/bin/envoy", from: envoy, mode: 0o755}),
+			files:      append(libraries, ociimage.File{Path: "/usr/local/bin/envoy", From: envoy, Mode: 0o755}),
 		},
 		{
 			// The conformance manifests name both versions; the source of the second is not public,
 			// and the first answers the tests of both.
 			names:      []string{echoRepository + ":v0.1.0", echoRepository + ":v0.2.0", inferenceEchoImage},
 			entrypoint: "/echo-basic",
-			files:      []file{{path: "/echo-basic", from: filepath.Join(echo, "echo-basic"), mode: 0o755}},
+			files:      []ociimage.File{{Path: "/echo-basic", From: filepath.Join(echo, "echo-basic"), Mode: 0o755}},
 		},
 	}...)
 	for _, i := range images {
@@ -120,13 +119,13 @@ func rateLimitImages(ctx context.Context, l layout) ([]image, error) {
 		{
 			names:      []string{rateLimitImage},
 			entrypoint: "/bin/ratelimit",
-			files:      []file{{path: "/bin/ratelimit", from: filepath.Join(service, "ratelimit"), mode: 0o755}},
+			files:      []ociimage.File{{Path: "/bin/ratelimit", From: filepath.Join(service, "ratelimit"), Mode: 0o755}},
 		},
 		{
 			names:      []string{redisImage},
 			entrypoint: "/bin/redis-server",
 			arguments:  []string{"--save", "", "--protected-mode", "no", "--dir", "/tmp"},
-			files:      append(libraries, file{path: "/bin/redis-server", from: redis, mode: 0o755}),
+			files:      append(libraries, ociimage.File{Path: "/bin/redis-server", From: redis, Mode: 0o755}),
 		},
 	}, nil
 }
@@ -138,7 +137,9 @@ func loadLwepp(ctx context.Context, l layout) error {
 		return err
 	}
 	return image{
-		names: []string{lweppImage}, entrypoint: "/lwepp", files: []file{{path: "/lwepp", from: filepath.Join(dir, "lwepp"), mode: 0o755}},
+		names:      []string{lweppImage},
+		entrypoint: "/lwepp",
+		files:      []ociimage.File{{Path: "/lwepp", From: filepath.Join(dir, "lwepp"), Mode: 0o755}},
 	}.load(ctx, l)
 }
 
@@ -159,9 +160,9 @@ func loadGatewright(ctx context.Context, l layout) error {
 	return image{
 		names:      []string{gatewrightRepository + ":" + gatewrightTag},
 		entrypoint: "/gatewright",
-		files: []file{
-			{path: "/gatewright", from: binary, mode: 0o755},
-			{path: "/gatewright-drain", from: drain, mode: 0o755},
+		files: []ociimage.File{
+			{Path: "/gatewright", From: binary, Mode: 0o755},
+			{Path: "/gatewright-drain", From: drain, Mode: 0o755},
 		},
 	}.load(ctx, l)
 }
@@ -184,15 +185,15 @@ func buildHere(ctx context.Context, l layout, dir, pkg, name string) (string, er
 }
 
 // sharedLibraries lists what ldd finds for a binary, the loader included.
-func sharedLibraries(ctx context.Context, binary string) ([]file, error) {
+func sharedLibraries(ctx context.Context, binary string) ([]ociimage.File, error) {
 	out, err := run(ctx, "ldd", binary)
 	if err != nil {
 		return nil, err
 	}
-	var files []file
+	var files []ociimage.File
 	for _, field := range strings.Fields(out) {
 		if strings.HasPrefix(field, "/") {
-			files = append(files, file{path: field, from: field, mode: 0o755})
+			files = append(files, ociimage.File{Path: field, From: field, Mode: 0o755})
 		}
 	}
 	if len(files) == 0 {
@@ -230,29 +231,13 @@ func (i image) load(ctx context.Context, l layout) error {
 }
 
 func (i image) build() (v1.Image, error) {
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	for _, files := range [][]file{baseFiles, i.files} {
-		layer, err := newLayer(files)
-		if err != nil {
-			return nil, err
-		}
-		if img, err = mutate.Append(img, mutate.Addendum{Layer: layer, MediaType: types.OCIUncompressedLayer}); err != nil {
-			return nil, fmt.Errorf("append a layer: %w", err)
-		}
-	}
-	config, err := img.ConfigFile()
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", runtime.GOARCH
-	config.Config.Entrypoint, config.Config.Cmd = []string{i.entrypoint}, i.arguments
-	config.Config.User, config.Config.WorkingDir = unprivileged, "/"
-	config.Config.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"}
-	if img, err = mutate.ConfigFile(img, config); err != nil {
-		return nil, fmt.Errorf("set the configuration: %w", err)
-	}
-	return img, nil
+	return ociimage.Image{
+		Architecture: runtime.GOARCH,
+		Entrypoint:   i.entrypoint,
+		Arguments:    i.arguments,
+		Files:        i.files,
+		Authorities:  ociimage.File{From: caBundle},
+	}.Build()
 }
 
 // importImage hands containerd an OCI archive, which keeps the digest that we compare with.
@@ -273,7 +258,7 @@ func importImage(ctx context.Context, l layout, img v1.Image, names []string) (e
 		}
 	}
 	tarball := filepath.Join(dir, "image.tar")
-	if err := archive(filepath.Join(dir, "oci"), tarball); err != nil {
+	if err := ociimage.Archive(filepath.Join(dir, "oci"), tarball); err != nil {
 		return err
 	}
 	_, err = run(ctx, ctr("images", "import", tarball)...)

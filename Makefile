@@ -15,6 +15,8 @@ BENCHSTAT := $(CACHE)/tools/benchstat-$(call pinned,tools/test,golang.org/x/perf
 GO_LICENSES := $(CACHE)/tools/go-licenses-$(call pinned,tools/check,github.com/google/go-licenses/v2)/go-licenses
 GOVULNCHECK := $(CACHE)/tools/govulncheck-$(call pinned,tools/check,golang.org/x/vuln)/govulncheck
 ACTIONLINT := $(CACHE)/tools/actionlint-$(call pinned,tools/check,github.com/rhysd/actionlint)/actionlint
+CYCLONEDX := $(CACHE)/tools/cyclonedx-gomod-$(call pinned,tools/release,github.com/CycloneDX/cyclonedx-gomod)/cyclonedx-gomod
+COSIGN := $(CACHE)/tools/cosign-$(call pinned,tools/sign,github.com/sigstore/cosign/v3)/cosign
 HELM := $(CACHE)/tools/helm-$(call pinned,test/cluster/build/helm,helm.sh/helm/v4)/helm
 
 # Linters, tests, tools and images have one form of each dependency, so that it is compiled once. The race detector needs another, with C.
@@ -322,9 +324,17 @@ comma := ,
 nightly: ## Run everything in its long form, and write docs/nightly.md (STAGES=faults,simulation; passed stages are not run again)
 	hack/nightly.sh $(subst $(comma), ,$(STAGES))
 
+# What the release is called, and the private key of cosign that signs it: a file or a URL. Its password is in COSIGN_PASSWORD.
+VERSION ?=
+COSIGN_KEY ?=
+.PHONY: release
+release: $(HELM) $(CYCLONEDX) $(if $(COSIGN_KEY),$(COSIGN)) ## Make the files of a release of HEAD in dist/ (VERSION=v0.1.0, COSIGN_KEY)
+	go run -C test ./release -version='$(VERSION)' -out=$(CURDIR)/dist -helm=$(HELM) -cyclonedx=$(CYCLONEDX) \
+		-cosign=$(COSIGN) -key='$(if $(findstring ://,$(COSIGN_KEY)),$(COSIGN_KEY),$(abspath $(COSIGN_KEY)))'
+
 .PHONY: clean
 clean: ## Remove what was built in the checkout (the cache stays)
-	rm -rf bin
+	rm -rf bin dist
 
 # install_tool builds package $(3) of module $(1) as $(2); the name appears only when it is complete.
 define install_tool
@@ -346,5 +356,9 @@ $(GOTESTSUM):
 	$(call install_tool,tools/test,$@,gotest.tools/gotestsum)
 $(BENCHSTAT):
 	$(call install_tool,tools/test,$@,golang.org/x/perf/cmd/benchstat)
+$(CYCLONEDX):
+	$(call install_tool,tools/release,$@,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod)
+$(COSIGN):
+	$(call install_tool,tools/sign,$@,github.com/sigstore/cosign/v3/cmd/cosign)
 $(HELM):
 	$(call install_tool,test/cluster/build/helm,$@,helm.sh/helm/v4/cmd/helm)

@@ -16,7 +16,7 @@ clean() { rm -rf "$work"/{before,generated,difference,list}; }
 clean
 trap clean EXIT
 mkdir "$work/before" "$work/generated"
-tar --exclude=./.git --exclude=./bin -cf - . | tar -xf - -C "$work/before"
+tar --exclude=./.git --exclude=./bin --exclude=./dist -cf - . | tar -xf - -C "$work/before"
 cp -a "$work/before/." "$work/generated"
 
 failed=0

@@ -169,6 +169,8 @@ type Chain struct {
 	Stream *Stream
 	// Policy is how connections and requests are treated where that differs from the defaults, nil where it does not.
 	Policy *ClientPolicy
+	// Own says that a TLSRoute has the hostname of the listener itself.
+	Own bool
 }
 
 // Client is the policy of the chain, or the defaults.

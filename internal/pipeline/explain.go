@@ -61,17 +61,18 @@ func (p *Pipeline) Explainable() explain.Config {
 
 func (g *graph) explainable(key string, gateway ir.Gateway) explain.Gateway {
 	e := explain.Gateway{Name: gateway.Name}
+	closed := g.closedChains(key)
 	for _, port := range gateway.Ports {
 		id := ir.PortID{Gateway: key, Port: port.ID()}
 		p, invalid := g.servedPort(nil, id)
+		texts := closed[id]
 		if t, _ := g.listeners.Get(nil, id); t.keeps() {
 			p, _ = g.ports.Get(nil, id)
-			invalid = nil
+			invalid, texts = nil, nil
 		}
 		e.Ports = append(e.Ports, p)
-		closed := g.closedChains(id)
-		for _, chain := range slices.Sorted(maps.Keys(closed)) {
-			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", chain, closed[chain]))
+		for _, chain := range slices.Sorted(maps.Keys(texts)) {
+			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", chain, texts[chain].route))
 		}
 		for _, part := range invalid {
 			e.Problems = append(e.Problems, fmt.Sprintf("listener %s: %s", part.Owner, chainMessage(p.Protocol, part.Reason)))

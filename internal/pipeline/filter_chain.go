@@ -216,42 +216,45 @@ func chainMessage(protocol ir.Protocol, reason string) string {
 // name, and listeners of which no chain is left. Without HTTP/3 a listener and its routes are served as before.
 func (g *graph) noticeChains(all notices, id ir.PortID, invalid []wire.ValidationError) {
 	port, _ := g.ports.Get(nil, id)
-	messages := map[string]string{}
+	texts := map[string]closedText{}
 	for _, part := range invalid {
 		if part.Owner != "" {
-			messages[part.Owner] = chainMessage(port.Protocol, part.Reason)
+			message := chainMessage(port.Protocol, part.Reason)
+			texts[part.Owner] = closedText{route: message, listener: message}
 		}
 	}
 	for i := range port.Chains {
-		if message, closed := messages[port.Chains[i].Name]; closed {
+		if text, closed := texts[port.Chains[i].Name]; closed {
 			for _, origin := range port.Chains[i].Client().Origins {
-				all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Gateway, nil, message)
+				all.add(subject{store.Kind(origin.Kind), origin.Name.String()}, id.Gateway, nil, text.listener)
 			}
 		}
 	}
 	if port.Protocol != ir.QUIC {
-		g.noticeClosed(all, id, messages)
+		g.noticeClosed(all, id, texts)
 	}
 }
 
 // noticeClosed adds notices for what the closed chains of a port serve: routes that have the connections of one name, and listeners of
 // which no chain is left.
-func (g *graph) noticeClosed(all notices, id ir.PortID, messages map[string]string) {
+func (g *graph) noticeClosed(all notices, id ir.PortID, texts map[string]closedText) {
 	port, _ := g.ports.Get(nil, id)
 	byListener, served := map[string][]string{}, map[string]bool{}
 	for i := range port.Chains {
 		chain := &port.Chains[i]
 		listener := cmp.Or(chain.Listener, chain.Name)
-		message, closed := messages[chain.Name]
+		text, closed := texts[chain.Name]
 		if !closed {
 			served[listener] = served[listener] || chain.Stream != nil || !chain.RouteTable.IsZero()
 			continue
 		}
 		if chain.Stream != nil && chain.Stream.Route != "" {
 			kind, name := store.SplitKindKey(chain.Stream.Route)
-			all.add(subject{kind, name}, id.Gateway, nil, message)
+			all.add(subject{kind, name}, id.Gateway, nil, text.route)
 		}
-		byListener[listener] = append(byListener[listener], message)
+		if !slices.Contains(byListener[listener], text.listener) {
+			byListener[listener] = append(byListener[listener], text.listener)
+		}
 	}
 	resolved, _ := g.gateways.Get(nil, id.Gateway)
 	for i := range resolved.Listeners {

@@ -29,6 +29,8 @@ type listenerRoom struct {
 	budgets   *store.Table[limits.Tiers]
 	exceeded  *store.Index[limits.Tiers]
 	places    *store.TableOf[ir.ChainID, limits.Place]
+	// closed has the chains of the TCP ports of each Gateway that are not served.
+	closed *store.Index[limits.Place]
 }
 
 // addListenerBudgetStages adds the stages that find the chains that a Gateway has no room for. Each is measured before it is made to stay:
@@ -71,8 +73,18 @@ func (g *graph) addListenerBudgetStages(
 				return limits.Served
 			}
 			id.Port = id.Port.OfTCP()
-			return tiers.OfBoth(g.chainItem(v, room, id))
+			item, closedWeight := g.chainItem(v, room, id)
+			if item.Weight == 0 {
+				return limits.Served // it is not valid, which is reported
+			}
+			return tiers.OfBoth(item, closedWeight)
 		})
+	room.closed = store.NewIndex(room.places.Table, "chain place.closed", func(key string, place limits.Place) []string {
+		if id := ir.ParseChainID(key); place == limits.Served || id.Port != id.Port.OfTCP() {
+			return nil
+		}
+		return []string{gatewayOf(key)}
+	})
 	return room
 }
 
@@ -105,8 +117,12 @@ func (g *graph) listenerTiers(v *store.View, room listenerRoom, gateway string, 
 // nameOverhead is what a server name takes beside its characters.
 const nameOverhead = 4
 
+// afterListeners is later than any listener was created.
+const afterListeners = 1 << 40
+
 // chainItem is a chain as it is counted, and what it takes while it is closed: for the route that has its connections, or else for the
-// object that has its listener. The Gateway's own listeners come first.
+// object that has its listener. Of a namespace, listeners come before routes, which may have what policies of others set. The Gateway's own
+// listeners come first.
 func (g *graph) chainItem(v *store.View, room listenerRoom, id ir.ChainID) (limits.Item, int) {
 	in, _ := room.chains.Get(v, id)
 	item := limits.Item{Key: id.String(), Owner: ir.ParseName(id.Port.Gateway).Namespace}
@@ -114,12 +130,15 @@ func (g *graph) chainItem(v *store.View, room listenerRoom, id ir.ChainID) (limi
 	listener := cmp.Or(in.chain.Listener, in.chain.Name)
 	if in.chain.Stream != nil && in.chain.Stream.Route != "" {
 		r, _ := g.routes.Get(v, in.chain.Stream.Route)
-		item.Created, item.Owner = r.Created, r.Name.Namespace
+		item.Created, item.Owner = afterListeners+r.Created, r.Name.Namespace
 	} else if i := strings.LastIndex(listener, "/"); i >= 0 {
 		item.Owner, _, _ = strings.Cut(listener, "/")
 		if set, found := g.objects.ListenerSets.Get(v, listener[:i]); found {
 			item.Created = set.CreationTimestamp.Unix()
 		}
+	}
+	if in.chain.Listener == "" || in.chain.Own {
+		return item, 0 // the hostname of a listener is never left out: how many there are is limited
 	}
 	return item, nameOverhead + len(in.chain.ServerName)
 }
@@ -130,38 +149,61 @@ func (r listenerRoom) place(v *store.View, id ir.ChainID) limits.Place {
 	return place
 }
 
-// closedChains are the messages about the chains of a port that there is no room for, by name. Where HTTP/3 alone is not served there are
-// none: the same is true of the TCP port.
-func (g *graph) closedChains(id ir.PortID) map[string]string {
-	tiers, _ := g.listenerRoom.budgets.Get(nil, id.Gateway)
-	if tiers.Limit() == 0 || id != id.OfTCP() {
+// closedText is what is said about a closed chain: to the route that has its connections, and to the listener it is of.
+type closedText struct{ route, listener string }
+
+// closedChains are the texts about the chains of a Gateway that there is no room for, by port and name.
+func (g *graph) closedChains(gateway string) map[ir.PortID]map[string]closedText {
+	tiers, _ := g.listenerRoom.budgets.Get(nil, gateway)
+	if tiers.Limit() == 0 {
 		return nil
 	}
-	port, _ := g.ports.Get(nil, id)
-	messages := map[string]string{}
-	for _, chainID := range chainsOf(id.String(), port) {
-		if g.listenerRoom.place(nil, chainID) == limits.Served {
-			continue
-		}
-		in, _ := g.listenerRoom.chains.Get(nil, chainID)
-		item, _ := g.chainItem(nil, g.listenerRoom, chainID)
-		messages[chainID.Chain] = fmt.Sprintf("connections for %s are closed: listeners of HTTPS and TLS of Gateway %s and its ListenerSets may "+
-			"have %d bytes together, for each hostname of a TLSRoute again, and those of namespace %s have more than its share; this one has %d; "+
-			"use shorter texts in ClientTrafficPolicies, fewer certificates or fewer hostnames, or ask the operator for more (limit %s)",
-			cmp.Or(in.chain.ServerName, "all other hostnames"), id.Gateway, tiers.Limit(), item.Owner, item.Weight, limits.NameListenerBytes)
+	type group struct {
+		route string
+		place limits.Place
 	}
-	return messages
+	hostnames, groups, owners := map[group][]string{}, map[ir.ChainID]group{}, map[ir.ChainID]string{}
+	for _, key := range g.listenerRoom.closed.Keys(nil, gateway) {
+		id := ir.ParseChainID(key)
+		in, _ := g.listenerRoom.chains.Get(nil, id)
+		item, _ := g.chainItem(nil, g.listenerRoom, id)
+		at := group{place: g.listenerRoom.place(nil, id)}
+		if in.chain.Stream != nil {
+			at.route = in.chain.Stream.Route
+		}
+		hostnames[at] = append(hostnames[at], cmp.Or(in.chain.ServerName, "all other hostnames"))
+		groups[id], owners[id] = at, item.Owner
+	}
+	texts := map[ir.PortID]map[string]closedText{}
+	for id, at := range groups {
+		why := fmt.Sprintf("listeners of HTTPS and TLS of Gateway %s and its ListenerSets may have %d bytes together, a TLSRoute counts for "+
+			"each of its hostnames, and those of namespace %s have more than its share; use fewer hostnames, fewer certificates or shorter texts "+
+			"in ClientTrafficPolicies, or ask the operator for more (limit %s)", gateway, tiers.Limit(), owners[id], limits.NameListenerBytes)
+		names := hostnames[at][0]
+		if more := len(hostnames[at]) - 1; more > 0 {
+			names = fmt.Sprintf("%s and %d more hostnames", names, more)
+		}
+		what := "are closed"
+		if at.place == limits.LeftOut {
+			what = "are left out, so that a wider listener or TLSRoute takes them"
+		}
+		if texts[id.Port] == nil {
+			texts[id.Port] = map[string]closedText{}
+		}
+		texts[id.Port][id.Chain] = closedText{
+			route:    fmt.Sprintf("connections for %s %s: %s", names, what, why),
+			listener: "connections are closed: " + why,
+		}
+	}
+	return texts
 }
 
-// noticeListeners tells the routes and listeners that a Gateway has no room for.
+// noticeListeners tells the routes and listeners that a Gateway has no room for. They are told nothing about HTTP/3, for which the same is
+// true.
 func (g *graph) noticeListeners(all notices) {
-	for _, key := range g.listenerRoom.exceeded.Keys(nil, beyond) {
-		resolved, _ := g.gateways.Get(nil, key)
-		for _, port := range resolved.Gateway.Ports {
-			id := ir.PortID{Gateway: key, Port: port.ID()}
-			if messages := g.closedChains(id); len(messages) > 0 {
-				g.noticeClosed(all, id, messages)
-			}
+	for _, gateway := range g.listenerRoom.exceeded.Keys(nil, beyond) {
+		for id, texts := range g.closedChains(gateway) {
+			g.noticeClosed(all, id, texts)
 		}
 	}
 }

@@ -230,3 +230,109 @@ func TestAListenerWithoutRoomReportsIt(t *testing.T) {
 		t.Error("the port beside HTTP/3 is another one")
 	}
 }
+
+// connectionsOfAnother is a TLS listener of the tenant for routes of all namespaces, with so many routes of another namespace that have 16
+// long hostnames each.
+func connectionsOfAnother(routes int) string {
+	var b strings.Builder
+	b.WriteString(sharedPort + `
+kind: Service
+metadata: {namespace: other, name: v1}
+spec: {ports: [{port: 80}]}
+---
+kind: ListenerSet
+metadata: {namespace: tenant, name: tls, generation: 1}
+spec:
+  parentRef: {name: web, namespace: infra}
+  listeners:
+    - name: tls
+      hostname: '*.tls.corp.example'
+      port: 443
+      protocol: TLS
+      allowedRoutes: {namespaces: {from: All}}
+      tls: {mode: Terminate, certificateRefs: [{name: cert}]}
+---`)
+	for i := range routes {
+		var names []string
+		for j := range 16 {
+			names = append(names, longName(i, j))
+		}
+		fmt.Fprintf(&b, `
+kind: TLSRoute
+metadata: {namespace: other, name: r%d, generation: 1, creationTimestamp: "2026-01-01T00:00:%02dZ"}
+spec: {parentRefs: [{kind: ListenerSet, name: tls, namespace: tenant}], hostnames: [%s], rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---`, i, i, strings.Join(names, ", "))
+	}
+	return b.String()
+}
+
+func longName(route, n int) string {
+	return fmt.Sprintf("h%d-%d%s.tls.corp.example", route, n, strings.Repeat("n", 50))
+}
+
+// TestTheHostnameOfAListenerStaysClosed has a route for the hostname of the listener itself, the youngest of a namespace that has more
+// names than there is room for. A wider listener must not get its connections.
+func TestTheHostnameOfAListenerStaysClosed(t *testing.T) {
+	t.Parallel()
+	for _, own := range []string{"", "hostnames: ['*.tls.corp.example'],"} {
+		p, l := withListenerBytes(t, 20_000, base+connectionsOfAnother(25)+`
+kind: TLSRoute
+metadata: {namespace: other, name: own, generation: 1, creationTimestamp: "2026-01-02T00:00:00Z"}
+spec: {parentRefs: [{kind: ListenerSet, name: tls, namespace: tenant}], `+own+` rules: [{backendRefs: [{name: v1, port: 80}]}]}
+---`)
+		p.config.step()
+		for host, want := range map[string]string{
+			"x.tls.corp.example": string(explain.Closed), longName(24, 15): string(explain.Closed), "wide.corp.example": string(explain.Redirected),
+		} {
+			if got := connects(p, host); got != want {
+				t.Errorf("%q: %s: %s, want %s", own, host, got, want)
+			}
+		}
+		if !slices.ContainsFunc(l.said, func(said string) bool {
+			return strings.HasPrefix(said, "refuse TLSRoute other/r24 []: connections for "+longName(24, 0)+
+				" and 15 more hostnames are left out")
+		}) {
+			t.Errorf("%q: the route that is left out does not say so: %.2000q", own, l.said)
+		}
+		if refused := l.beyondListenerBytes(); !slices.Contains(refused, "TLSRoute other/own []") {
+			t.Errorf("%q: it is reported by %q", own, refused)
+		}
+	}
+}
+
+// TestAGuardedListenerIsNotLeftOut has a listener that asks for client certificates, younger than more hostnames of TLSRoutes of its
+// namespace than there is room for.
+func TestAGuardedListenerIsNotLeftOut(t *testing.T) {
+	t.Parallel()
+	objects := strings.ReplaceAll(connectionsOfAnother(25), "namespace: other", "namespace: tenant")
+	objects = strings.Replace(objects, "namespace: tenant, name: set, generation: 1}",
+		`namespace: tenant, name: set, generation: 1, creationTimestamp: "2026-02-01T00:00:00Z"}`, 1)
+	p, _ := withListenerBytes(t, 20_000, base+objects+
+		ofTenant("tls: {clientValidation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}}"))
+	if got := connects(p, "admin.corp.example"); got != string(explain.Closed) && got != "404" {
+		t.Errorf("admin.corp.example: %s", got)
+	}
+	port, _ := p.graph.servedPort(nil, httpsPort)
+	if !slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.ServerName == "admin.corp.example" }) {
+		t.Error("the port has no chain for admin.corp.example")
+	}
+}
+
+// TestAPolicyOfAnotherClosesNoListener has routes at a listener of another namespace, whose policy grows. What they take is charged to
+// their namespace, but its own listener, in no way concerned, is served.
+func TestAPolicyOfAnotherClosesNoListener(t *testing.T) {
+	t.Parallel()
+	late := strings.Replace(another, "name: set, generation: 1}", `name: set, generation: 1, creationTimestamp: "2026-03-01T00:00:00Z"}`, 1)
+	if late == another {
+		t.Fatal("the listener is not younger than the routes")
+	}
+	p, l := withListenerBytes(t, 300_000, base+connectionsOfAnother(2)+late)
+	put(t, p, certificateNames(64))
+	p.config.step()
+	if got := connects(p, "late.example"); got != "404" {
+		t.Errorf("late.example: %s", got)
+	}
+	if refused := l.beyondListenerBytes(); !slices.Contains(refused, "TLSRoute other/r1 []") {
+		t.Errorf("it is reported by %q", refused)
+	}
+}

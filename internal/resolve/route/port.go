@@ -44,7 +44,7 @@ func namedChains(listener ir.Chain, streams map[string]*ir.Stream) []ir.Chain {
 	for _, domain := range slices.Sorted(maps.Keys(streams)) {
 		c := ir.Chain{
 			Name: listener.Name + "/" + domain, Listener: listener.Name, Certificates: listener.Certificates, Stream: streams[domain],
-			Policy: listener.Policy,
+			Policy: listener.Policy, Own: domain == domainOf(listener),
 		}
 		if len(c.Certificates) == 0 {
 			c.Stream = c.Stream.Passthrough()
